@@ -1,0 +1,9 @@
+"""Natural evolution strategies for black-box functions of many interacting variables."""
+
+from importlib.metadata import version
+
+from r1nes.minimize import minimize
+from r1nes.optimizer import Optimizer
+
+__version__ = version("r1nes")
+__all__ = ["Optimizer", "__version__", "minimize"]

@@ -1,0 +1,1 @@
+"""The paper's experiments: problems, figures and, around them, everything that measures."""

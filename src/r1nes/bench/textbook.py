@@ -1,0 +1,61 @@
+"""Plain test functions: no shift, no rotation, one formula each.
+
+Each takes one point (d,) or points in rows (n, d) and returns one value per point. The minimum is
+0, at the origin; for Rosenbrock's function at (1, …, 1).
+
+N. Hansen, A. Ostermeier: Completely derandomized self-adaptation in evolution strategies,
+Evolutionary Computation 9(2), 2001.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from r1nes.arrays import Array
+
+
+def sphere(x: Array) -> Array:
+    """Σ x_i²."""
+    return np.sum(x**2, axis=-1)
+
+
+def cigar(x: Array) -> Array:
+    """x₁² + 10⁶ Σ_{i≥2} x_i²: one long axis."""
+    return sphere(x[..., :1]) + 1e6 * sphere(x[..., 1:])
+
+
+def tablet(x: Array) -> Array:
+    """10⁶ x₁² + Σ_{i≥2} x_i²: one short axis; also known as the discus."""
+    return 1e6 * sphere(x[..., :1]) + sphere(x[..., 1:])
+
+
+def ellipsoid(x: Array) -> Array:
+    """Σ 10^(6 (i−1)/(d−1)) x_i²: axis lengths from 1 to 10³, evenly spread on a log scale."""
+    return sphere(10 ** np.linspace(0, 3, x.shape[-1]) * x)
+
+
+def cigar_tablet(x: Array) -> Array:
+    """x₁² + 10⁴ Σ_{1<i<d} x_i² + 10⁸ x_d²: one long axis and one short one."""
+    return sphere(x[..., :1]) + 1e4 * sphere(x[..., 1:-1]) + 1e8 * sphere(x[..., -1:])
+
+
+def k_tablet(x: Array) -> Array:
+    """Σ_{i≤k} x_i² + Σ_{i>k} (100 x_i)², k = ⌊d/4⌋ but at least 1: k long axes."""
+    k = max(1, x.shape[-1] // 4)
+    return sphere(x[..., :k]) + sphere(100 * x[..., k:])
+
+
+def rosenbrock(x: Array) -> Array:
+    """Σ_{i<d} 100 (x_i² − x_{i+1})² + (x_i − 1)²: a bent valley."""
+    a, b = x[..., :-1], x[..., 1:]
+    return 100 * sphere(a**2 - b) + sphere(a - 1)
+
+
+def different_powers(x: Array) -> Array:
+    """Σ |x_i|^(2 + 10 (i−1)/(d−1)): ever flatter coordinates, exponents from 2 to 12."""
+    return sphere(np.abs(x) ** np.linspace(1, 6, x.shape[-1]))
+
+
+def sharp_ridge(x: Array) -> Array:
+    """x₁² + 100 √(Σ_{i≥2} x_i²): a ridge whose slopes do not flatten towards it."""
+    return sphere(x[..., :1]) + 100 * np.sqrt(sphere(x[..., 1:]))

@@ -1,0 +1,43 @@
+"""The recorder: a few numbers per generation."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r1nes.optimizer import Optimizer
+
+
+class Recorder:
+    """Keeps one number per column and generation, 8 bytes each.
+
+    The columns are ``nfev``, ``best`` (so far), ``min``, ``median`` and ``max`` of the generation's values
+    that are not NaN, ``sigma``, and what the strategy calls its scalars.
+    """
+
+    def __init__(self) -> None:
+        """Nothing recorded yet."""
+        self._columns: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+
+    def record(self, optimizer: Optimizer) -> None:
+        """Take down the generation that ``optimizer`` was told last."""
+        ranked = optimizer.ranked
+        n = int(np.searchsorted(ranked, np.nan))  # NaN sorts last
+        row = {
+            "nfev": optimizer.nfev,
+            "best": optimizer.best,
+            "min": float(ranked[0]),
+            "median": 0.5 * (float(ranked[(n - 1) // 2]) + float(ranked[n // 2])),
+            "max": float(ranked[n - 1]),
+            "sigma": optimizer.strategy.sigma,
+            **optimizer.strategy.scalars(),
+        }
+        for name, value in row.items():
+            self._columns[name].append(value)
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Everything recorded, an array per column."""
+        return {name: np.array(column) for name, column in self._columns.items()}

@@ -1,0 +1,110 @@
+"""One call that solves a problem: the only loop of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+from scipy.optimize import OptimizeResult
+
+from r1nes.bounds import BoundsLike
+from r1nes.evaluation import Map, Objective, evaluator
+from r1nes.history import Recorder
+from r1nes.noise import Seed
+from r1nes.optimizer import Optimizer
+from r1nes.stopping import STATUS, describe
+
+
+def minimize(
+    fun: Objective,
+    x0: ArrayLike,
+    *,
+    sigma0: float | None = None,
+    args: tuple[Any, ...] = (),
+    method: str = "r1nes",
+    bounds: BoundsLike = None,
+    popsize: int | None = None,
+    max_evals: int | None = None,
+    max_seconds: float | None = None,
+    ftarget: float | None = None,
+    xtol: float | None = None,
+    ftol: float = 1e-12,
+    vectorized: bool = False,
+    workers: int | Map = 1,
+    callback: Callable[[OptimizeResult], object] | None = None,
+    rng: Seed = None,
+    **settings: Any,
+) -> OptimizeResult:
+    """Minimise a function of many variables that needs no derivatives and no smoothness.
+
+    Args:
+        fun: The objective, ``fun(x, *args) -> number``. NaN ranks last, so it can mark a failure.
+        x0: Where to start, a vector of numbers.
+        sigma0: The standard deviation of the first samples around ``x0``: about the distance at which the
+            optimum is expected. By default 1, or 0.3 times the narrowest side of a finite box.
+        args: More arguments of ``fun``.
+        method: ``"r1nes"`` for interacting variables, ``"snes"`` for independent ones, ``"xnes"`` for up to
+            a few hundred variables that interact in every way.
+        bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; ``fun`` sees no point outside.
+        popsize: Evaluations per generation; by default the method's own choice.
+        max_evals: The most evaluations to spend.
+        max_seconds: The most time to spend; a generation under way is finished.
+        ftarget: The value that is good enough.
+        xtol: The largest standard deviation that is small enough; by default 1e-12 ``sigma0``.
+        ftol: The spread of the best values of recent generations that is small enough.
+        vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
+        workers: Processes to evaluate with, −1 for one per core, or a callable like ``map``.
+        callback: Called with an ``OptimizeResult`` after each generation; StopIteration ends the run.
+        rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
+        **settings: Whatever else ``Optimizer`` takes: ``utilities``, ``max_condition``, learning rates.
+
+    Returns:
+        SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
+        ``nit``, ``success``, ``status``, ``message``, and beyond SciPy ``stop`` (the reasons with their
+        values), ``nan_count``, ``seed`` and ``history`` (an array per column, an entry per generation).
+
+    Examples:
+        >>> import numpy as np, r1nes
+        >>> def rosenbrock(x):
+        ...     return sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+        >>> result = r1nes.minimize(rosenbrock, np.zeros(5), sigma0=0.5, ftarget=1e-8, rng=1)
+        >>> result.success, bool(abs(result.x - 1).max() < 1e-3)
+        (True, True)
+    """
+    optimizer = Optimizer(
+        x0,
+        sigma0,
+        method=method,
+        bounds=bounds,
+        popsize=popsize,
+        max_evals=max_evals,
+        max_seconds=max_seconds,
+        ftarget=ftarget,
+        xtol=xtol,
+        ftol=ftol,
+        rng=rng,
+        **settings,
+    )
+    recorder = Recorder()
+    called_off = False
+    with evaluator(fun, args, vectorized=vectorized, workers=workers) as evaluate:
+        while not (called_off or optimizer.stop()):
+            X = optimizer.ask()
+            optimizer.tell(X, evaluate(X))
+            recorder.record(optimizer)
+            called_off = callback is not None and _calls_off(callback, optimizer.result)
+    result = optimizer.result
+    if called_off:
+        stop = {"callback": float(result.nit), **result.stop}
+        result.update(stop=stop, status=STATUS["callback"], message=describe(stop))
+    result["history"] = recorder.columns()
+    return result
+
+
+def _calls_off(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:
+    try:
+        callback(result)
+    except StopIteration:
+        return True
+    return False

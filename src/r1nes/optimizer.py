@@ -1,0 +1,262 @@
+"""The ask/tell object: seed → noise → sample → (your objective) → utilities → update."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import OptimizeResult
+
+from r1nes.arguments import at_least_zero, count, number, positive
+from r1nes.arrays import Array, as_start
+from r1nes.bounds import BoundsLike, Box, as_box
+from r1nes.noise import SETUP, Noise, Seed, seed_sequence
+from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
+from r1nes.strategies import STRATEGIES, Strategy
+from r1nes.utilities import assign, best_first, logarithmic
+
+NAN_GENERATIONS = 10  # in a row without a single number, after which tell gives up
+
+
+class Optimizer:
+    """Minimises by turns: ``ask`` for points, evaluate them as you like, ``tell`` their values.
+
+    Args:
+        x0: Where to start, a vector of numbers. float32 stays float32; all else becomes float64.
+        sigma0: The standard deviation of the first samples around ``x0``, in the units of ``x0``. By
+            default 1, or 0.3 times the narrowest side of a finite box.
+        method: The search distribution: ``"r1nes"``, ``"snes"`` or ``"xnes"``.
+        popsize: Points per generation; by default the method's own choice for ``len(x0)`` variables.
+        utilities: A weight per rank, best first; by default the method's own.
+        bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded. Points beyond a
+            bound are reflected into the box.
+        ftarget: Stop once a value is at or below it.
+        max_evals: Stop before the evaluations exceed it; at least one generation.
+        max_seconds: Stop once this much time has passed since the Optimizer was made.
+        xtol: Stop once the largest standard deviation is at or below it; by default 1e-12 ``sigma0``.
+        ftol: Stop once the best values of recent generations differ by no more; 0 turns it off.
+        max_condition: Stop once the covariance matrix's condition number exceeds it; by default
+            what the method's arithmetic can bear.
+        rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
+        **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
+            ``rate_shape``.
+
+    Examples:
+        >>> import numpy as np, r1nes
+        >>> optimizer = r1nes.Optimizer(np.ones(10), 0.5, ftarget=1e-8, rng=1)
+        >>> while not optimizer.stop():
+        ...     X = optimizer.ask()
+        ...     optimizer.tell(X, (X**2).sum(axis=1))
+        >>> list(optimizer.stop())
+        ['ftarget']
+    """
+
+    def __init__(
+        self,
+        x0: ArrayLike,
+        sigma0: float | None = None,
+        *,
+        method: str = "r1nes",
+        popsize: int | None = None,
+        utilities: ArrayLike | None = None,
+        bounds: BoundsLike = None,
+        ftarget: float | None = None,
+        max_evals: int | None = None,
+        max_seconds: float | None = None,
+        xtol: float | None = None,
+        ftol: float = 1e-12,
+        max_condition: float | None = None,
+        rng: Seed = None,
+        **settings: float,
+    ) -> None:
+        """Checks every setting and draws nothing but what the method's start needs."""
+        mean = as_start(x0)
+        strategy_type = _strategy_type(method, mean.size, settings)
+        self.popsize = _popsize(popsize, strategy_type, mean.size)
+        self.utilities = _utilities(utilities, strategy_type, self.popsize).astype(mean.dtype)
+        self.box: Box | None = as_box(bounds, mean)
+        sigma0 = _default_sigma(self.box) if sigma0 is None else positive("sigma0", sigma0)
+        if max_condition is None:
+            max_condition = strategy_type.max_condition
+        self._stopping = Stopping(
+            dim=mean.size,
+            popsize=self.popsize,
+            dtype=mean.dtype,
+            ftarget=None if ftarget is None else number("ftarget", ftarget),
+            max_evals=None if max_evals is None else count("max_evals", max_evals, self.popsize),
+            max_seconds=None if max_seconds is None else positive("max_seconds", max_seconds),
+            xtol=1e-12 * sigma0 if xtol is None else at_least_zero("xtol", xtol),
+            ftol=at_least_zero("ftol", ftol),
+            max_condition=positive("max_condition", max_condition),
+        )
+        self.method = method
+        self.seed = seed_sequence(rng)
+        setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
+        self.strategy: Strategy = strategy_type.start(mean, sigma0, setup, **settings)
+        self.generation = 0  # how many have been told
+        self.nfev = 0
+        self.nan_count = 0
+        self._nan_generations = 0  # the last ones in a row
+        self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
+        self._asked: tuple[Array, Array] | None = None  # the noise, and marks that tell its points
+        self.best = math.inf  # the smallest value so far
+        self.ranked: Array = np.empty(0)  # the values of the last generation, best first
+        self._best_x = mean
+
+    def ask(self) -> Array:
+        """The points to evaluate next, one per row: the same ones until their values are told."""
+        try:
+            noise = self._asked[0] if self._asked else self._draw()
+            points = self.strategy.sample(noise)
+            if self.box is not None:
+                points = self.box.fold(points)
+            self._asked = noise, _marks(points)
+        except MemoryError:
+            size = f"{self.popsize} points of {self.strategy.mean.size} variables"
+            raise MemoryError(f"{size} do not fit into memory; a smaller popsize needs less") from None
+        return points
+
+    def tell(self, X: ArrayLike, values: ArrayLike) -> None:
+        """Take one step, given the ``values`` of ``X``: the rows of the last ``ask``, in any order.
+
+        NaN ranks last. A generation of nothing but NaN leaves the distribution as it is; after ten of them
+        in a row this raises FloatingPointError, and the Optimizer can still go on.
+        """
+        if self._asked is None:
+            raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
+        noise, marks = self._asked
+        points = _points(X, self.popsize, self.strategy.mean)
+        told = _values(values, self.popsize)
+        rows = _which_rows(points, marks)
+        if rows is not None:
+            noise = noise[rows]
+
+        order = best_first(told)
+        self.ranked = ranked = told[order]
+        self._asked = None
+        self.generation += 1
+        self.nfev += self.popsize
+        if math.isnan(ranked[-1]):
+            self.nan_count += int(np.isnan(ranked).sum())
+            if math.isnan(ranked[0]):
+                self._skip()
+                return
+        self._nan_generations = 0
+        if ranked[0] < self.best:
+            self._best_x, self.best = points[order[0]].copy(), float(ranked[0])
+        self.strategy = self.strategy.update(noise, assign(ranked, order, self.utilities))
+        self._stopping.observe(ranked, self.generation, self.strategy)
+
+    def stop(self) -> dict[str, float]:
+        """Why the run should end, as {reason: value}; empty while it should go on."""
+        return self._stopping.reasons(self.nfev, self.generation, self.strategy)
+
+    @property
+    def result(self) -> OptimizeResult:
+        """The run so far: the best point ever evaluated, its value, and whether and why it ended."""
+        stop = self.stop()
+        result: OptimizeResult = OptimizeResult()
+        result.update(
+            x=self._best_x.copy(),
+            fun=self.best,
+            nfev=self.nfev,
+            nit=self.generation,
+            success=succeeded(stop, self._stopping.ftarget),
+            status=STATUS[next(iter(stop))] if stop else RUNNING,
+            message=describe(stop),
+            stop=stop,
+            nan_count=self.nan_count,
+            seed=self.seed,
+        )
+        return result
+
+    def _draw(self) -> Array:
+        return self._noise.rows(self.generation + 1, 0, self.popsize)
+
+    def _skip(self) -> None:
+        self._nan_generations += 1
+        if self._nan_generations % NAN_GENERATIONS == 0:
+            raise FloatingPointError(
+                f"the objective returned nothing but NaN in {self._nan_generations} generations in a row, "
+                f"around {self.strategy.mean[:4]}… with σ = {self.strategy.sigma:.3g}"
+            )
+
+
+def _marks(points: Array) -> Array:
+    """Two numbers per row that tell it from others: its sum and its first coordinate."""
+    return np.stack([np.ascontiguousarray(points).sum(axis=1), points[:, 0]])
+
+
+def _which_rows(points: Array, marks: Array) -> NDArray[np.intp] | None:
+    """Which row of the ask each of ``points`` is; None where they come in order."""
+    given = _marks(points)
+    if np.array_equal(given, marks):
+        return None
+    given_order, asked_order = np.lexsort(given), np.lexsort(marks)
+    foreign = (given[:, given_order] != marks[:, asked_order]).any(axis=0)
+    if foreign.any():
+        row = int(given_order[foreign].min())
+        raise ValueError(f"X must hold the rows of the last ask unchanged; row {row} is not one of them")
+    rows = np.empty_like(given_order)
+    rows[given_order] = asked_order
+    return rows
+
+
+def _points(X: ArrayLike, n: int, mean: Array) -> Array:
+    points = np.asarray(X, mean.dtype)
+    if points.shape != (n, mean.size):
+        raise ValueError(f"X must be of shape {(n, mean.size)}, one row per point, got {points.shape}")
+    return points
+
+
+def _values(values: ArrayLike, n: int) -> Array:
+    told = np.asarray(values)
+    if told.dtype.kind not in "fiub":
+        raise TypeError(f"values must be real numbers, got dtype {told.dtype}")
+    if told.shape not in ((n,), (n, 1)):
+        raise ValueError(f"values must hold one number per point, {n}, got shape {told.shape}")
+    return told.astype(np.float64).reshape(n)
+
+
+def _strategy_type(method: str, d: int, settings: dict[str, float]) -> type[Strategy]:
+    if method not in STRATEGIES:
+        raise ValueError(f"method must be one of {', '.join(STRATEGIES)}, got {method!r}")
+    strategy_type = STRATEGIES[method]
+    if d < strategy_type.min_dim:
+        others = " or ".join(repr(name) for name, other in STRATEGIES.items() if d >= other.min_dim)
+        raise ValueError(
+            f"method={method!r} needs x0 of at least {strategy_type.min_dim} variables, got {d}: use {others}"
+        )
+    known = [
+        name
+        for name, parameter in inspect.signature(strategy_type.start).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    for name, value in settings.items():
+        if name not in known:
+            raise TypeError(f"{name} is not a setting of method={method!r}; it knows {', '.join(known)}")
+        at_least_zero(name, value)
+    return strategy_type
+
+
+def _popsize(popsize: int | None, strategy_type: type[Strategy], d: int) -> int:
+    return strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
+
+
+def _default_sigma(box: Box | None) -> float:
+    if box is None or not np.isfinite(box.widths).all() or not box.widths.any():
+        return 1.0
+    return 0.3 * float(box.widths[box.widths > 0].min())
+
+
+def _utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int) -> Array:
+    if utilities is None:
+        return logarithmic(n, zero_sum=strategy_type.zero_sum)
+    w = np.array(utilities, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(f"utilities must hold one weight per rank, {n}, got shape {w.shape}")
+    if not np.isfinite(w).all() or (np.diff(w) > 0).any() or w[0] == w[-1]:
+        raise ValueError(f"utilities must be finite and fall from the best rank to the worst, got {w}")
+    return w

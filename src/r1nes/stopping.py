@@ -1,0 +1,129 @@
+"""Reasons to stop, as {name: value}.
+
+A run ends by itself: whatever the objective does, one of the reasons below comes true. A limit that is
+None, or a tolerance of 0, is off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow`` and
+``minus_inf`` always watch.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from r1nes.arrays import Array
+from r1nes.strategies import Strategy
+
+MESSAGES = {
+    "ftarget": "The target value was reached",
+    "xtol": "The largest standard deviation is below xtol",
+    "ftol": "The best values of recent generations differ by no more than ftol",
+    "flat": "Every point of recent generations has the same value: converged to the precision of the "
+    "objective, or sigma0 is too small to see a difference",
+    "max_evals": "Another generation would exceed max_evals",
+    "max_seconds": "The time limit was reached",
+    "stagnation": "The best value has not improved for many generations",
+    "condition": "The covariance matrix is too ill-conditioned to go on",
+    "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
+    "minus_inf": "The objective returned -inf, which no other point can beat",
+    "callback": "callback raised StopIteration",
+}
+STATUS = {reason: code for code, reason in enumerate(MESSAGES)}
+RUNNING = -1
+CONVERGED = {"xtol", "ftol", "flat"}
+
+FLAT_GENERATIONS = 20  # in a row, after which a constant objective is believed to be one
+
+
+def describe(stop: dict[str, float]) -> str:
+    """The reasons in words."""
+    if not stop:
+        return "The run has not ended."
+    return " ".join(f"{MESSAGES[reason]} ({reason} = {value:.6g})." for reason, value in stop.items())
+
+
+def succeeded(stop: dict[str, float], ftarget: float | None) -> bool:
+    """Whether the run found what it was sent for: the target if there is one, else convergence."""
+    return "ftarget" in stop if ftarget is not None else not CONVERGED.isdisjoint(stop)
+
+
+@dataclass(slots=True)
+class Stopping:
+    """Watches a run: ``observe`` every generation, ``reasons`` at any time."""
+
+    dim: int
+    popsize: int
+    dtype: np.dtype[np.floating]
+    ftarget: float | None
+    max_evals: int | None
+    max_seconds: float | None
+    xtol: float
+    ftol: float
+    max_condition: float
+
+    best: float = math.inf
+    bests: deque[float] = field(init=False)  # of the last generations: the window of ftol
+    patience: int = field(init=False)  # generations without improvement, the least for stagnation
+    largest: float = field(init=False)  # standard deviation
+    stalled: int = 0  # generations since the best value improved
+    flat: int = 0  # generations in a row whose values were all equal
+    condition: float = 1.0
+    began: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        """The windows: 30 evaluations per variable is the time in which a distribution takes shape."""
+        window = 10 + math.ceil(30 * self.dim / self.popsize)
+        self.bests = deque(maxlen=window)
+        self.patience = 1000 + 10 * window
+        self.largest = float(np.finfo(self.dtype).max) ** 0.25  # where squares of squares overflow
+
+    def observe(self, ranked: Array, generation: int, strategy: Strategy) -> None:
+        """Take note of a generation's values, best first, and of the distribution that came of them."""
+        best, worst = float(ranked[0]), float(ranked[-1])
+        self.stalled = 0 if best < self.best else self.stalled + 1
+        self.best = min(self.best, best)
+        self.bests.append(best)
+        self.flat = self.flat + 1 if best == worst else 0
+        if generation % self.dim == 0:  # shapes change on this time scale; for xNES it costs O(d³)
+            self.condition = strategy.condition()
+
+    def reasons(self, nfev: int, generation: int, strategy: Strategy) -> dict[str, float]:
+        """Why to stop now; empty while the run should go on."""
+        stop: dict[str, float] = {}
+        if self.ftarget is not None and self.best <= self.ftarget:
+            stop["ftarget"] = self.best
+        if self.best == -math.inf:
+            stop["minus_inf"] = self.best
+        if generation > 0:
+            stop |= self._ends_of_search(generation, strategy)
+        if self.max_evals is not None and nfev + self.popsize > self.max_evals:
+            stop["max_evals"] = nfev
+        if self.max_seconds is not None and (seconds := self.seconds()) >= self.max_seconds:
+            stop["max_seconds"] = seconds
+        return stop
+
+    def _ends_of_search(self, generation: int, strategy: Strategy) -> dict[str, float]:
+        stop: dict[str, float] = {}
+        largest_std = float(strategy.stds().max())
+        if largest_std <= self.xtol:
+            stop["xtol"] = largest_std
+        if not largest_std < self.largest:  # NaN too
+            stop["sigma_overflow"] = largest_std
+        if self.flat >= FLAT_GENERATIONS:
+            stop["flat"] = self.bests[-1]
+        elif self.ftol > 0 and len(self.bests) == self.bests.maxlen:
+            spread = max(self.bests) - min(self.bests)
+            if spread <= self.ftol:
+                stop["ftol"] = spread
+        if self.stalled >= max(self.patience, 0.2 * generation):
+            stop["stagnation"] = self.stalled
+        if not self.condition < self.max_condition:
+            stop["condition"] = self.condition
+        return stop
+
+    def seconds(self) -> float:
+        """How long the run has been going on."""
+        return time.monotonic() - self.began

@@ -1,0 +1,75 @@
+"""The search distributions: one file each, found by name in ``STRATEGIES``."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+
+from r1nes.arrays import Array
+from r1nes.strategies.diagonal import SNES
+from r1nes.strategies.full import XNES
+from r1nes.strategies.rank_one import R1NES
+
+
+class Strategy(Protocol):
+    """What a search distribution must offer; ``sample`` and ``update`` change nothing in place.
+
+    Rates and other settings are keyword-only parameters of ``start``, and so of ``Optimizer``.
+    """
+
+    min_dim: ClassVar[int]  # the fewest variables it is defined for
+    zero_sum: ClassVar[bool]  # whether its utilities have the uniform baseline subtracted
+    max_condition: ClassVar[float]  # where its arithmetic, not the search, reaches its end
+
+    @classmethod
+    def start(cls, mean: Array, sigma: float, rng: np.random.Generator) -> Self:
+        """The first distribution of a run."""
+        ...
+
+    @staticmethod
+    def default_popsize(d: int) -> int:
+        """Samples per generation for ``d`` variables."""
+        ...
+
+    @property
+    def mean(self) -> Array:
+        """The centre μ."""
+        ...
+
+    @property
+    def sigma(self) -> float:
+        """The overall step size σ."""
+        ...
+
+    @property
+    def noise_size(self) -> int:
+        """Standard normal numbers that one sample is made of."""
+        ...
+
+    def sample(self, noise: Array) -> Array:
+        """Points for standard normal ``noise``, one per row."""
+        ...
+
+    def update(self, noise: Array, utilities: Array) -> Self:
+        """The next distribution, given the utility of each row of ``noise``."""
+        ...
+
+    def stds(self) -> Array:
+        """The standard deviation of each coordinate."""
+        ...
+
+    def cov(self) -> Array:
+        """The covariance matrix, dense."""
+        ...
+
+    def condition(self) -> float:
+        """The condition number of the covariance matrix."""
+        ...
+
+    def scalars(self) -> dict[str, float]:
+        """The numbers that a history keeps of each generation, beside σ."""
+        ...
+
+
+STRATEGIES: dict[str, type[Strategy]] = {"r1nes": R1NES, "snes": SNES, "xnes": XNES}

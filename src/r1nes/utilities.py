@@ -1,0 +1,47 @@
+"""Objective values → ranks → utilities.
+
+Only the order of the values matters, so a run is the same for f and for any increasing function of f.
+NaN ranks last, +inf just before it; equal values share the mean of the utilities of their ranks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r1nes.arrays import Array
+
+
+def logarithmic(n: int, *, zero_sum: bool) -> Array:
+    """w_i ∝ max(0, ln(n/2 + 1) − ln i), best first, of sum 1; or of sum 0, with 1/n subtracted."""
+    w = np.maximum(0, math.log(n / 2 + 1) - np.log(np.arange(1, n + 1)))
+    w /= w.sum()
+    return w - 1 / n if zero_sum else w
+
+
+def best_first(values: Array) -> NDArray[np.intp]:
+    """The order that ranks ``values``: ascending, then +inf, then NaN."""
+    return np.argsort(values, kind="stable")
+
+
+def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
+    """The utility of each sample, where ``ranked`` are the values in ``order``, best first.
+
+    A generation without any difference carries no information, so all its utilities are zero: a constant
+    function moves nothing, even if the utilities do not sum to zero.
+    """
+    assigned = np.empty_like(utilities)
+    differs = ranked[1:] != ranked[:-1]
+    if differs.all() and not math.isnan(ranked[-1]):
+        assigned[order] = utilities
+        return assigned
+    differs &= ~np.isnan(ranked[:-1])  # NaN ties with NaN
+    starts = np.flatnonzero(np.append(True, differs))
+    if starts.size == 1:
+        return np.zeros_like(utilities)
+    sizes = np.diff(np.append(starts, ranked.size))
+    means = np.add.reduceat(utilities, starts) / sizes
+    assigned[order] = np.repeat(means, sizes)
+    return assigned
