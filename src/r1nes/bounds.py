@@ -1,8 +1,12 @@
-"""Box bounds by reflection: a point beyond a bound is mirrored back into the box.
+"""Box bounds: the search is unbounded, and every sample is folded into the box.
 
-The search distribution lives in the unbounded space and every sample is folded into the box, so nothing is
-ever drawn again, whatever the dimension, and an optimum on a bound is an ordinary minimum of the folded
-function. Points inside the box are left as they are, bit for bit.
+Along each variable the fold is the identity inside the box, and a parabola within a margin m of each face,
+so that its slope falls to 0 where it turns back:
+
+    x = low + t²/(4m)  for t < 2m,    x = low + t − m  further inside,    t = |z − (low − m)|
+
+and likewise at the upper face, repeated with the period 2(width + 2m). Nothing is ever drawn again, whatever
+the dimension; and an optimum on a face is a smooth minimum of the folded function, not a kink.
 """
 
 from __future__ import annotations
@@ -22,33 +26,47 @@ BoundsLike = Bounds | Sequence[Any] | np.ndarray[Any, Any] | None
 class Box:
     """The box lower ≤ x ≤ upper; either side of a variable may be infinite, or both equal."""
 
-    def __init__(self, lower: Array, upper: Array) -> None:
-        """Both are vectors with lower ≤ upper."""
+    def __init__(self, lower: Array, upper: Array, sigma: float) -> None:
+        """Both are vectors with lower ≤ upper; ``sigma`` is the scale of the first samples."""
         self.lower, self.upper = lower, upper
-        open_below = np.isinf(lower)
-        self._anchor = np.where(open_below, np.where(np.isinf(upper), 0, upper), lower)
-        self._sign = np.where(open_below, -1, 1).astype(lower.dtype)
         width = upper - lower
-        self._period = np.where(width > 0, 2 * width, np.inf)  # fixed variables: clipped below
+        # Half of σ at most, so that also within the margin a step of σ is about a step of σ.
+        margin = np.minimum(0.05 * width, 0.5 * sigma)
+        self._margin = np.where(width > 0, margin, 1).astype(lower.dtype)  # fixed variables are clipped
+        self._half_period = width + 2 * self._margin
+        below, above = np.isfinite(lower), np.isfinite(upper)
+        self._sign = np.where(below, 1, -1).astype(lower.dtype)  # variables without `low` hang from `high`
+        self._face = np.where(below, lower, np.where(above, upper, 0))
+        self._other = np.where(above, upper, 0)
 
     @property
-    def widths(self) -> Array:
-        """The width of each side."""
-        return self.upper - self.lower
+    def limits(self) -> Array:
+        """The largest useful standard deviations: beyond, samples scatter over the whole box."""
+        return (self.upper - self.lower) / 3
 
     def fold(self, points: Array) -> Array:
-        """The ``points`` of the unbounded space, one per row, reflected into the box."""
-        inside = (points >= self.lower) & (points <= self.upper)
+        """The ``points`` of the unbounded space, one per row, as points of the box."""
+        m, H, sign = self._margin, self._half_period, self._sign
+        inside = (points >= self.lower + m) & (points <= self.upper - m)
         if inside.all():
             return points
-        distance = np.abs(points - self._anchor) % self._period
-        distance = np.minimum(distance, self._period - distance)
-        folded = np.clip(self._anchor + self._sign * distance, self.lower, self.upper)
-        return np.where(inside, points, folded)
+        t = np.abs(points - self._face + sign * m) % (2 * H)
+        t = np.minimum(t, 2 * H - t)  # the way from one turning point, of H to the next
+        way = np.minimum(t, H - t)
+        depth = np.where(way < 2 * m, way * way / (4 * m), way - m)  # below the nearer face
+        folded = np.where(t <= H - t, self._face + sign * depth, self._other - sign * depth)
+        return np.where(inside, points, np.clip(folded, self.lower, self.upper))
+
+    def unfold(self, x: Array) -> Array:
+        """The point next to ``x`` that is folded to ``x``."""
+        root = np.sqrt(self._margin)
+        low_gap = np.minimum(x - self.lower, self._margin)
+        high_gap = np.minimum(self.upper - x, self._margin)
+        return x - (root - np.sqrt(low_gap)) ** 2 + (root - np.sqrt(high_gap)) ** 2
 
 
-def as_box(bounds: BoundsLike, x0: Array) -> Box | None:
-    """The box that a user means: SciPy's ``Bounds``, or a pair (low, high) per variable."""
+def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
+    """Lower and upper, from SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded."""
     if bounds is None:
         return None
     low: ArrayLike
@@ -67,7 +85,7 @@ def as_box(bounds: BoundsLike, x0: Array) -> Box | None:
     if outside.any():
         i = int(np.flatnonzero(outside)[0])
         raise ValueError(f"x0 must lie within bounds, got x0[{i}] = {x0[i]} outside ({lower[i]}, {upper[i]})")
-    return Box(lower, upper)
+    return lower, upper
 
 
 def _pairs(bounds: Sequence[Any] | np.ndarray[Any, Any], d: int) -> tuple[list[float], list[float]]:

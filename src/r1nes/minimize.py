@@ -25,7 +25,7 @@ def minimize(
     method: str = "r1nes",
     bounds: BoundsLike = None,
     popsize: int | None = None,
-    max_evals: int | None = None,
+    max_evals: float | None = None,
     max_seconds: float | None = None,
     ftarget: float | None = None,
     xtol: float | None = None,

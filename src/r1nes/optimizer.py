@@ -11,13 +11,13 @@ from scipy.optimize import OptimizeResult
 
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start
-from r1nes.bounds import BoundsLike, Box, as_box
+from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.strategies import STRATEGIES, Strategy
 from r1nes.utilities import assign, best_first, logarithmic
 
-NAN_GENERATIONS = 10  # in a row without a single number, after which tell gives up
+BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
 class Optimizer:
@@ -63,7 +63,7 @@ class Optimizer:
         utilities: ArrayLike | None = None,
         bounds: BoundsLike = None,
         ftarget: float | None = None,
-        max_evals: int | None = None,
+        max_evals: float | None = None,
         max_seconds: float | None = None,
         xtol: float | None = None,
         ftol: float = 1e-12,
@@ -76,8 +76,9 @@ class Optimizer:
         strategy_type = _strategy_type(method, mean.size, settings)
         self.popsize = _popsize(popsize, strategy_type, mean.size)
         self.utilities = _utilities(utilities, strategy_type, self.popsize).astype(mean.dtype)
-        self.box: Box | None = as_box(bounds, mean)
-        sigma0 = _default_sigma(self.box) if sigma0 is None else positive("sigma0", sigma0)
+        edges = as_edges(bounds, mean)
+        sigma0 = _default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
+        self.box = None if edges is None else Box(*edges, sigma0)
         if max_condition is None:
             max_condition = strategy_type.max_condition
         self._stopping = Stopping(
@@ -94,11 +95,12 @@ class Optimizer:
         self.method = method
         self.seed = seed_sequence(rng)
         setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
-        self.strategy: Strategy = strategy_type.start(mean, sigma0, setup, **settings)
+        centre = mean if self.box is None else self.box.unfold(mean)
+        self.strategy: Strategy = strategy_type.start(centre, sigma0, setup, **settings)
         self.generation = 0  # how many have been told
         self.nfev = 0
         self.nan_count = 0
-        self._nan_generations = 0  # the last ones in a row
+        self._blanks = 0  # generations of nothing but NaN, in a row
         self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
         self._asked: tuple[Array, Array] | None = None  # the noise, and marks that tell its points
         self.best = math.inf  # the smallest value so far
@@ -128,26 +130,21 @@ class Optimizer:
             raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
         noise, marks = self._asked
         points = _points(X, self.popsize, self.strategy.mean)
-        told = _values(values, self.popsize)
-        rows = _which_rows(points, marks)
-        if rows is not None:
-            noise = noise[rows]
-
+        place = _places(points, marks)  # where each row of the ask stands in X
+        told = _values(values, self.popsize)[place]
         order = best_first(told)
-        self.ranked = ranked = told[order]
-        self._asked = None
-        self.generation += 1
-        self.nfev += self.popsize
-        if math.isnan(ranked[-1]):
-            self.nan_count += int(np.isnan(ranked).sum())
-            if math.isnan(ranked[0]):
-                self._skip()
-                return
-        self._nan_generations = 0
-        if ranked[0] < self.best:
-            self._best_x, self.best = points[order[0]].copy(), float(ranked[0])
+        ranked = told[order]
         self.strategy = self.strategy.update(noise, assign(ranked, order, self.utilities))
+        if self.box is not None:
+            self.strategy = self.strategy.capped(self.box.limits)
+        if ranked[0] < self.best:
+            self._best_x, self.best = points[place[order[0]]].copy(), float(ranked[0])
+        self.ranked = ranked
+        self.nfev += self.popsize
+        self.generation += 1
+        self._asked = None
         self._stopping.observe(ranked, self.generation, self.strategy)
+        self._count_nan(ranked)
 
     def stop(self) -> dict[str, float]:
         """Why the run should end, as {reason: value}; empty while it should go on."""
@@ -175,12 +172,15 @@ class Optimizer:
     def _draw(self) -> Array:
         return self._noise.rows(self.generation + 1, 0, self.popsize)
 
-    def _skip(self) -> None:
-        self._nan_generations += 1
-        if self._nan_generations % NAN_GENERATIONS == 0:
+    def _count_nan(self, ranked: Array) -> None:
+        if math.isnan(ranked[-1]):
+            self.nan_count += int(np.isnan(ranked).sum())
+        self._blanks = self._blanks + 1 if math.isnan(ranked[0]) else 0
+        if self._blanks == BLANK_GENERATIONS:
+            self._blanks = 0  # whoever catches the error may go on
             raise FloatingPointError(
-                f"the objective returned nothing but NaN in {self._nan_generations} generations in a row, "
-                f"around {self.strategy.mean[:4]}… with σ = {self.strategy.sigma:.3g}"
+                f"fun must return a number somewhere, got nothing but NaN in {BLANK_GENERATIONS} generations "
+                f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
             )
 
 
@@ -189,19 +189,19 @@ def _marks(points: Array) -> Array:
     return np.stack([np.ascontiguousarray(points).sum(axis=1), points[:, 0]])
 
 
-def _which_rows(points: Array, marks: Array) -> NDArray[np.intp] | None:
-    """Which row of the ask each of ``points`` is; None where they come in order."""
+def _places(points: Array, marks: Array) -> NDArray[np.intp]:
+    """Where each row of the ask stands in ``points``, which may come in any order."""
     given = _marks(points)
     if np.array_equal(given, marks):
-        return None
+        return np.arange(len(points))
     given_order, asked_order = np.lexsort(given), np.lexsort(marks)
     foreign = (given[:, given_order] != marks[:, asked_order]).any(axis=0)
     if foreign.any():
         row = int(given_order[foreign].min())
         raise ValueError(f"X must hold the rows of the last ask unchanged; row {row} is not one of them")
-    rows = np.empty_like(given_order)
-    rows[given_order] = asked_order
-    return rows
+    places = np.empty_like(given_order)
+    places[asked_order] = given_order
+    return places
 
 
 def _points(X: ArrayLike, n: int, mean: Array) -> Array:
@@ -245,10 +245,13 @@ def _popsize(popsize: int | None, strategy_type: type[Strategy], d: int) -> int:
     return strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
 
 
-def _default_sigma(box: Box | None) -> float:
-    if box is None or not np.isfinite(box.widths).all() or not box.widths.any():
+def _default_sigma(edges: tuple[Array, Array] | None) -> float:
+    if edges is None:
         return 1.0
-    return 0.3 * float(box.widths[box.widths > 0].min())
+    widths = edges[1] - edges[0]
+    if not (np.isfinite(widths).all() and widths.any()):
+        return 1.0
+    return 0.3 * float(widths[widths > 0].min())
 
 
 def _utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int) -> Array:

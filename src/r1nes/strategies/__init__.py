@@ -55,6 +55,10 @@ class Strategy(Protocol):
         """The next distribution, given the utility of each row of ``noise``."""
         ...
 
+    def capped(self, limits: Array) -> Self:
+        """The same distribution, its σ no larger than what suits standard deviations up to ``limits``."""
+        ...
+
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
         ...

@@ -74,6 +74,10 @@ class SNES:
             scales=self.scales * np.exp(0.5 * self.rate_sigma * grad_sigma),  # (2)
         )
 
+    def capped(self, limits: Array) -> Self:
+        """Every standard deviation within its limit."""
+        return replace(self, scales=np.minimum(self.scales, limits))
+
     @property
     def sigma(self) -> float:
         """The geometric mean of the standard deviations."""

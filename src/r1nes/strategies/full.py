@@ -93,6 +93,11 @@ class XNES:
             shape=B * math.exp(-0.5 * self.rate_shape * trace),  # (3)
         )
 
+    def capped(self, limits: Array) -> Self:
+        """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
+        excess = float((self.stds() / limits).min())
+        return replace(self, sigma=self.sigma / excess) if excess > 1 else self
+
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
         return self.sigma * np.linalg.norm(self.shape, axis=1)

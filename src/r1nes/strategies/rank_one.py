@@ -13,6 +13,11 @@ b = x̃ᵀv, the natural gradients of log p(x) are
 and each parameter follows the sum of its gradients over the samples, weighted by their utilities.
 Where u would shrink, c and v are updated instead of u, so that u never flips.
 
+For large r the terms of (2) and (3) cancel, and all digits with them. So they are computed from y, split
+along and across v: with p = yᵀv, b = p + z r and q = ‖y‖² − p² = a − b²,
+
+    ∇λ = (q/(d − 1) − 1)/2,    ∇uᵀv = [b² − (r² + 1) q/(d − 1)] / (2r),    the rest of ∇u = b (y − p v) / r
+
 Y. Sun, F. Gomez, T. Schaul, J. Schmidhuber: A linear time natural evolution strategy for non-separable
 functions, 2011. Its Eq. (5) is printed without the vector v and without the last term; (3) is complete.
 """
@@ -73,28 +78,31 @@ class R1NES:
 
     def sample(self, noise: Array) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        return self.mean + self.sigma * self._steps(noise)  # ~ N(μ, σ²(I + uuᵀ))
+        y, z = noise[:, :-1], noise[:, -1:]
+        return self.mean + self.sigma * (y + z * self.u)  # ~ N(μ, σ²(I + uuᵀ))
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        d, w, u, x = self.mean.size, utilities, self.u, self._steps(noise)
+        d, w, u, y, z = self.mean.size, utilities, self.u, noise[:, :-1], noise[:, -1]
         r = math.sqrt(u @ u)
         v = u / r
-        a = np.einsum("ij,ij->i", x, x)
-        b = x @ v
+        p = y @ v
+        b = p + r * z
+        q = np.einsum("ij,ij->i", y, y) - p * p
 
-        grad_mean = self.sigma * (w @ x)  # (1)
-        grad_sigma = float(w @ (a - d - (b * b - 1))) / (2 * (d - 1))  # (2)
-        along = float(w @ ((r * r - d + 2) * (b * b) - (r * r + 1) * a))
-        grad_u = (along * v + 2 * (d - 1) * ((w * b) @ x)) / (2 * (d - 1) * r)  # (3)
-        grad_c = float(grad_u @ v) / r  # (4)
+        grad_mean = self.sigma * (w @ y + float(w @ z) * u)  # (1)
+        grad_sigma = 0.5 * float(w @ (q / (d - 1) - 1))  # (2)
+        along = float(w @ (b * b - (r * r + 1) / (d - 1) * q)) / (2 * r)
+        across = ((w * b) @ y - float(w @ (b * p)) * v) / r
+        grad_u = along * v + across  # (3)
+        grad_c = along / r  # (4)
+        grad_v = across / r  # (5)
 
         length = math.sqrt(grad_u @ grad_u)
         rate = min(self.rate_shape, 2 * r / length) if length > 0 else 0.0  # ε
         if grad_c < 0:  # shrink and turn apart: adding to u could flip it
-            grad_v = grad_u / r - grad_c * v  # (5)
-            v = v + rate * grad_v
             r = max(r * math.exp(rate * grad_c), SHORTEST)
+            v = v + rate * grad_v
             u = r / math.sqrt(v @ v) * v
         else:  # grow: an exponential step in c could explode
             u = u + rate * grad_u
@@ -105,9 +113,10 @@ class R1NES:
             u=u,
         )
 
-    def _steps(self, noise: Array) -> Array:
-        y, z = noise[:, :-1], noise[:, -1:]
-        return y + z * self.u  # x̃
+    def capped(self, limits: Array) -> Self:
+        """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
+        excess = float((self.stds() / limits).min())
+        return replace(self, log_sigma=self.log_sigma - math.log(excess)) if excess > 1 else self
 
     @property
     def sigma(self) -> float:

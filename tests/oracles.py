@@ -1,0 +1,161 @@
+"""The papers, transcribed slowly: dense matrices, loops, a Fisher matrix that is inverted.
+
+Nothing here shares code with the package, and nothing is clever. Everything is about one Gaussian
+N(0, C) whose covariance depends on parameters θ; ``slopes`` are the matrices ∂C/∂θ_i.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+Array = NDArray[np.floating[Any]]
+
+
+def gradient_of_log_density(x: Array, C: Array, slopes: Sequence[Array]) -> Array:
+    """∂ log N(x; 0, C) / ∂θ_i = ½ tr(C⁻¹ ∂C (C⁻¹xxᵀ − I))."""
+    inverse = np.linalg.inv(C)
+    difference = inverse @ np.outer(x, x) - np.eye(len(x))
+    return np.array([0.5 * np.trace(inverse @ slope @ difference) for slope in slopes])
+
+
+def fisher_by_quadrature(C: Array, slopes: Sequence[Array]) -> Array:
+    """E[∇ log p ∇ log pᵀ] by Gauss–Hermite nodes, three per axis: exact, the integrand is of degree 4."""
+    d = len(C)
+    root = np.linalg.cholesky(C)
+    nodes, weights = [-math.sqrt(3), 0.0, math.sqrt(3)], [1 / 6, 2 / 3, 1 / 6]
+    F = np.zeros((len(slopes), len(slopes)))
+    for indices in itertools.product(range(3), repeat=d):
+        gradient = gradient_of_log_density(root @ np.array([nodes[i] for i in indices]), C, slopes)
+        F += math.prod(weights[i] for i in indices) * np.outer(gradient, gradient)
+    return F
+
+
+def fisher_by_traces(C: Array, slopes: Sequence[Array]) -> Array:
+    """The textbook Fisher matrix of a Gaussian: F_ij = ½ tr(C⁻¹ ∂_iC C⁻¹ ∂_jC)."""
+    products = [np.linalg.inv(C) @ slope for slope in slopes]
+    return np.array([[0.5 * np.trace(a @ b) for b in products] for a in products])
+
+
+def natural_gradient(x: Array, C: Array, slopes: Sequence[Array], F: Array) -> Array:
+    """F⁻¹ ∇ log p."""
+    return np.linalg.solve(F, gradient_of_log_density(x, C, slopes))
+
+
+def rank_one_covariance(log_sigma: float, u: Array) -> tuple[Array, Sequence[Array]]:
+    """C = e^{2λ}(I + uuᵀ) and its slopes along λ, u_1, …, u_d."""
+    C = math.exp(2 * log_sigma) * (np.eye(len(u)) + np.outer(u, u))
+    unit = np.eye(len(u))
+    slopes = [2 * C]
+    slopes += [math.exp(2 * log_sigma) * (np.outer(e, u) + np.outer(u, e)) for e in unit]
+    return C, slopes
+
+
+@dataclass
+class RankOneStep:
+    """What Algorithm 1 of the R1-NES paper makes of one generation, and how it got there."""
+
+    mean: Array
+    log_sigma: float
+    u: Array
+    grad_c: float
+
+
+def rank_one_step(
+    mean: Array,
+    log_sigma: float,
+    u: Array,
+    points: Array,
+    utilities: Array,
+    *,
+    rate_mean: float,
+    rate_sigma: float,
+    rate_shape: float,
+) -> RankOneStep:
+    """Algorithm 1 with Σ w instead of 1/n Σ f, and the authors' cap on the rate of u."""
+    C, slopes = rank_one_covariance(log_sigma, u)
+    F = fisher_by_traces(C, slopes)
+    grad_mean, grad = np.zeros(len(u)), np.zeros(1 + len(u))
+    for x, w in zip(points, utilities, strict=True):
+        grad_mean += w * (x - mean)
+        grad += w * natural_gradient(x - mean, C, slopes, F)
+    grad_u = grad[1:]
+    r = math.sqrt(sum(u**2))
+    c, v = math.log(r), u / r
+    grad_c = float(grad_u @ v) / r
+    grad_v = (grad_u - (grad_u @ v) * v) / r
+    rate = min(rate_shape, 2 * r / math.sqrt(sum(grad_u**2)))
+    if grad_c < 0:
+        c = c + rate * grad_c
+        v = (v + rate * grad_v) / math.sqrt(sum((v + rate * grad_v) ** 2))
+        u = math.exp(c) * v
+    else:
+        u = u + rate * grad_u
+    return RankOneStep(mean + rate_mean * grad_mean, log_sigma + rate_sigma * grad[0], u, grad_c)
+
+
+def separable_step(
+    mean: Array, sigmas: Array, points: Array, utilities: Array, *, rate_mean: float, rate_sigma: float
+) -> tuple[Array, Array]:
+    """One generation of SNES, coordinate by coordinate, from F⁻¹∇ of the normal density N(μ, e^{2s})."""
+    new_mean, new_sigmas = mean.copy(), sigmas.copy()
+    for j in range(len(mean)):
+        variance = sigmas[j] ** 2
+        for x, w in zip(points[:, j], utilities, strict=True):
+            fisher_mean, grad_mean = 1 / variance, (x - mean[j]) / variance
+            fisher_log, grad_log = 2.0, (x - mean[j]) ** 2 / variance - 1
+            new_mean[j] += rate_mean * w * grad_mean / fisher_mean
+            new_sigmas[j] *= math.exp(rate_sigma * w * grad_log / fisher_log)
+    return new_mean, new_sigmas
+
+
+def exponential_step(
+    mean: Array,
+    sigma: float,
+    B: Array,
+    points: Array,
+    utilities: Array,
+    *,
+    rate_mean: float,
+    rate_sigma: float,
+    rate_shape: float,
+) -> tuple[Array, float, Array]:
+    """One generation of xNES as its paper prints it, with a dense matrix exponential."""
+    d = len(mean)
+    A_inverse = np.linalg.inv(sigma * B)
+    grad_delta, grad_M = np.zeros(d), np.zeros((d, d))
+    for x, w in zip(points, utilities, strict=True):
+        s = A_inverse @ (x - mean)
+        grad_delta += w * s
+        grad_M += w * (np.outer(s, s) - np.eye(d))
+    grad_sigma = np.trace(grad_M) / d
+    grad_B = grad_M - grad_sigma * np.eye(d)
+    return (
+        mean + rate_mean * sigma * B @ grad_delta,
+        sigma * math.exp(rate_sigma / 2 * grad_sigma),
+        B @ expm(rate_shape / 2 * grad_B),
+    )
+
+
+def log_utilities(n: int, *, zero_sum: bool) -> Array:
+    """u_k = max(0, log(n/2 + 1) − log k) / Σ_j max(0, log(n/2 + 1) − log j) [− 1/n]."""
+    raw = [max(0.0, math.log(n / 2 + 1) - math.log(k)) for k in range(1, n + 1)]
+    return np.array([value / sum(raw) - (1 / n if zero_sum else 0) for value in raw])
+
+
+def numerical_slopes(covariance: Callable[[Array], Array], at: Array, step: float = 1e-6) -> Sequence[Array]:
+    """∂C/∂θ_i by central differences, to check the slopes above."""
+    slopes = []
+    for i in range(len(at)):
+        up, down = at.copy(), at.copy()
+        up[i] += step
+        down[i] -= step
+        slopes.append((covariance(up) - covariance(down)) / (2 * step))
+    return slopes

@@ -1,0 +1,137 @@
+"""Boxes: reflection, and optima on their faces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import Bounds
+
+import r1nes
+from r1nes.bounds import Box, as_edges
+
+number = st.floats(-1e6, 1e6)
+
+
+def box_of(pair: tuple[float | None, float | None], sigma: float = 1.0) -> Box:
+    edges = as_edges([pair], np.array([pair[0] if pair[0] is not None else pair[1] or 0.0]))
+    assert edges is not None
+    return Box(*edges, sigma)
+
+
+def fold(box: Box, z: float) -> float:
+    return float(box.fold(np.array([[z]]))[0, 0])
+
+
+scales = st.floats(1e-6, 1e6)
+
+
+@given(number, st.floats(0, 1e6), scales, st.floats(-1e9, 1e9))
+def test_every_point_lands_in_the_box_and_inner_points_stay(
+    low: float, width: float, sigma: float, z: float
+) -> None:
+    box = box_of((low, low + width), sigma)
+    x = fold(box, z)
+    assert low <= x <= low + width
+    if low + 0.06 * width < z < low + 0.94 * width:
+        assert x == z
+
+
+@given(number, st.floats(1e-3, 1e3), scales, st.floats(0, 1))
+def test_unfold_undoes_the_fold(low: float, width: float, sigma: float, t: float) -> None:
+    x = min(low + t * width, low + width)
+    box = box_of((low, low + width), sigma)
+    z = float(box.unfold(np.array([x]))[0])
+    assert fold(box, z) == pytest.approx(x, abs=1e-9 * (1 + abs(low)))
+    assert abs(z - x) <= 0.05 * width + 1e-9 * (1 + abs(low))
+
+
+@pytest.mark.parametrize("pair", [(0.0, 1.0), (0.0, None), (None, 1.0), (None, None), (-3.0, -3.0)])
+def test_the_fold_is_smooth_and_turns_at_the_faces(pair: tuple[float | None, float | None]) -> None:
+    """No jumps, no slope steeper than 1, and no kink: the slope changes as slowly as the margin allows."""
+    box = box_of(pair, sigma=0.2)
+    z = np.linspace(-4, 4, 80_001)
+    x = box.fold(z[:, None])[:, 0]
+    step = z[1] - z[0]
+    slope = np.diff(x) / step
+    assert np.abs(slope).max() <= 1 + 1e-9
+    assert np.abs(np.diff(slope)).max() <= step / (2 * 0.05) + 1e-9
+    if pair == (0.0, 1.0):
+        np.testing.assert_allclose(box.fold(z[:, None] + 2 * (1 + 0.1))[:, 0], x, atol=1e-12)
+        assert x.min() < 1e-6
+        assert x.max() > 1 - 1e-6
+
+
+@pytest.mark.parametrize("side", [(2.0, None), (None, 2.0)])
+def test_one_face_is_mirrored_and_the_other_side_is_free(side: tuple[float | None, float | None]) -> None:
+    sign, box = (1 if side[0] is not None else -1), box_of(side, sigma=0.2)
+    assert fold(box, 2 + sign * 1e9) == 2 + sign * 1e9
+    assert fold(box, 2 - sign * 3.0) == pytest.approx(2 + sign * (3.0 - 2 * 0.1))  # mirrored at 2 ∓ 0.1
+
+
+@pytest.mark.parametrize("method", ["r1nes", "snes", "xnes"])
+def test_an_optimum_on_the_bound_is_found(method: str) -> None:
+    """The nearest point of the box to a point outside: half of the coordinates end on a face."""
+    target = np.array([2.0, -3.0, 0.5, 0.25, -0.75, 7.0])
+    nearest = np.clip(target, -1, 1)
+    evaluated: list[np.ndarray] = []
+
+    def distance(x: np.ndarray) -> float:
+        evaluated.append(x)
+        return float(((x - target) ** 2).sum())
+
+    result = r1nes.minimize(
+        distance,
+        np.zeros(6),
+        method=method,
+        bounds=[(-1, 1)] * 6,
+        ftarget=((nearest - target) ** 2).sum() + 1e-6,
+        max_evals=50_000,
+        rng=1,
+    )
+    assert result.success, result.message
+    np.testing.assert_allclose(result.x, nearest, atol=1e-3)
+    assert np.abs(evaluated).max() <= 1
+
+
+def test_the_step_at_a_face_is_about_sigma0() -> None:
+    """Also where the fold is flattest, and however wide the box is."""
+    optimizer = r1nes.Optimizer(np.zeros(200), 0.01, bounds=[(0, 1000)] * 200, popsize=50, rng=1)
+    assert 0.003 < optimizer.ask().mean() < 0.03
+
+
+def test_a_thousand_variables_with_the_optimum_in_a_corner() -> None:
+    result = r1nes.minimize(
+        lambda X: X.sum(axis=1),
+        np.full(1000, 0.5),
+        method="snes",
+        bounds=Bounds(0, 1),
+        ftarget=1.0,
+        max_evals=200_000,
+        vectorized=True,
+        rng=1,
+    )
+    assert result.success, result.message
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ([(0, 1)], "bounds must be .* for each of 2 variables, got 1 pairs"),
+        ((0, 1), "bounds must be"),
+        ([(0, 1), (3, 2)], r"low ≤ high, got \(3.0, 2.0\) for variable 1"),
+        ([(0, 1), (float("nan"), 2)], "for variable 1"),
+        ([(0, 1), (0.6, 2)], r"x0 must lie within bounds, got x0\[1\] = 0.5 outside"),
+        (Bounds([0, 0, 0], [1, 1, 1]), "bounds must fit x0 of 2 variables"),
+    ],
+)
+def test_bad_bounds_are_refused(bounds: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        r1nes.Optimizer([0.5, 0.5], 1.0, bounds=bounds)  # type: ignore[arg-type]
+
+
+def test_the_default_step_fits_the_box() -> None:
+    optimizer = r1nes.Optimizer([0.5, 0.5, 2.0], bounds=[(0, 1), (0, 10), (2, 2)])
+    assert optimizer.strategy.sigma == pytest.approx(0.3)
+    assert r1nes.Optimizer([0.5, 0.5], bounds=[(0, 1), (0, None)]).strategy.sigma == 1.0

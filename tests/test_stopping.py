@@ -1,0 +1,132 @@
+"""Every reason to stop comes true where it should, and every run ends."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import r1nes
+from functions import sphere
+from r1nes.arrays import Array
+from r1nes.stopping import MESSAGES, STATUS, describe, succeeded
+
+METHODS = ["r1nes", "snes", "xnes"]
+
+
+def run(fun: Callable[[Array], Array], x0: Array | None = None, **options: object) -> dict[str, float]:
+    start = np.ones(3) if x0 is None else x0
+    result = r1nes.minimize(fun, start, sigma0=1.0, vectorized=True, rng=1, **options)  # type: ignore[arg-type]
+    assert result.status == STATUS[next(iter(result.stop))]
+    for reason in result.stop:
+        assert MESSAGES[reason] in result.message
+        assert reason in result.message
+    stop: dict[str, float] = result.stop
+    return stop
+
+
+@pytest.mark.parametrize("method", METHODS)
+class TestReasons:
+    def test_target(self, method: str) -> None:
+        stop = run(sphere, method=method, ftarget=1e-3)
+        assert list(stop) == ["ftarget"]
+        assert stop["ftarget"] <= 1e-3
+
+    def test_evaluations_are_never_exceeded(self, method: str) -> None:
+        result = r1nes.minimize(sphere, np.ones(3), method=method, vectorized=True, max_evals=100, rng=1)
+        assert list(result.stop) == ["max_evals"]
+        assert 100 - 20 < result.nfev <= 100
+        assert not result.success
+
+    def test_seconds(self, method: str) -> None:
+        def slow(X: Array) -> Array:
+            time.sleep(0.01)
+            return sphere(X)
+
+        stop = run(slow, method=method, max_seconds=0.05)
+        assert list(stop) == ["max_seconds"]
+        assert 0.05 <= stop["max_seconds"] < 5
+
+    def test_xtol(self, method: str) -> None:
+        stop = run(sphere, method=method, xtol=1e-3, ftol=0)
+        assert list(stop) == ["xtol"]
+        assert stop["xtol"] <= 1e-3
+
+    def test_ftol(self, method: str) -> None:
+        stop = run(lambda X: 5 + sphere(X), method=method, xtol=0, ftol=1e-6)
+        assert list(stop) == ["ftol"]
+        assert 0 < stop["ftol"] <= 1e-6
+
+    def test_flat(self, method: str) -> None:
+        assert run(lambda X: np.full(len(X), 4.0), method=method) == {"flat": 4.0}
+
+    def test_flat_at_the_end_of_the_objectives_precision(self, method: str) -> None:
+        """1e9 + ‖x‖² has no digits left for the last part of the way."""
+        assert "flat" in run(lambda X: 1e9 + sphere(X), method=method, xtol=0, ftol=0)
+
+    def test_minus_infinity(self, method: str) -> None:
+        stop = run(lambda X: np.where(X[:, 0] < 0, -np.inf, sphere(X)), method=method)
+        assert stop == {"minus_inf": -math.inf}
+
+    def test_sigma_overflow(self, method: str) -> None:
+        stop = run(lambda X: X.sum(axis=1), method=method, max_condition=1e300)
+        assert "sigma_overflow" in stop
+        assert "condition" in run(lambda X: X.sum(axis=1), method=method)
+
+    def test_stagnation_on_pure_noise(self, method: str) -> None:
+        noise = np.random.default_rng(3)
+        stop = run(lambda X: noise.random(len(X)), np.ones(2), method=method, xtol=0)
+        assert not stop.keys().isdisjoint({"stagnation", "sigma_overflow", "condition"})
+
+    def test_condition(self, method: str) -> None:
+        """One variable that matters a thousand times more than the others."""
+        scales = np.array([1e3, 1, 1])
+        stop = run(lambda X: sphere(scales * X), method=method, max_condition=100)
+        assert stop["condition"] >= 100
+
+
+def test_nothing_stops_a_run_at_its_start() -> None:
+    optimizer = r1nes.Optimizer([0, 0], 1e-30, ftarget=-1)
+    assert optimizer.stop() == {}
+    assert optimizer.result.message == "The run has not ended."
+    assert optimizer.result.status == -1
+    assert not optimizer.result.success
+
+
+def test_float32_stops_too() -> None:
+    assert "sigma_overflow" in run(lambda X: X.sum(axis=1), np.ones(3, np.float32), max_condition=1e300)
+    assert run(sphere, np.ones(3, np.float32), ftarget=1e-8).keys() == {"ftarget"}
+
+
+@given(st.lists(st.sampled_from(sorted(MESSAGES)), min_size=1, unique=True), st.booleans())
+def test_success_means_the_target_or_else_convergence(reasons: list[str], has_target: bool) -> None:
+    stop = dict.fromkeys(reasons, 1.0)
+    expected = "ftarget" in stop if has_target else bool({"xtol", "ftol", "flat"} & stop.keys())
+    assert succeeded(stop, 1e-8 if has_target else None) == expected
+    assert describe(stop).count("= 1)") == len(reasons)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    method=st.sampled_from(METHODS),
+    d=st.integers(2, 4),
+    levels=st.integers(1, 50),
+    nan_share=st.sampled_from([0.0, 0.3]),
+    tilt=st.sampled_from([-1.0, 0.0, 1.0]),
+    seed=st.integers(0, 2**32),
+)
+def test_every_run_ends(method: str, d: int, levels: int, nan_share: float, tilt: float, seed: int) -> None:
+    """Steps, plateaus, slopes without end, noise and failures in any mixture, and no limit at all."""
+    noise = np.random.default_rng(seed)
+
+    def nasty(X: Array) -> Array:
+        values = np.floor(levels * np.tanh(sphere(X))) + tilt * X[:, 0] + 0.1 * noise.random(len(X))
+        return np.where(noise.random(len(X)) < nan_share, np.nan, values)
+
+    result = r1nes.minimize(nasty, np.ones(d), sigma0=1.0, method=method, vectorized=True, rng=seed)
+    assert result.stop

@@ -1,0 +1,90 @@
+"""Ranks, ties, NaN and infinities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from r1nes.arrays import Array
+from r1nes.utilities import assign, best_first, logarithmic
+
+some_values = st.lists(
+    st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, math.nan, math.inf]),
+    min_size=2,
+    max_size=30,
+)
+
+
+def utilities_of(values: list[float], utilities: Array | None = None) -> Array:
+    array = np.array(values)
+    order = best_first(array)
+    if utilities is None:
+        utilities = logarithmic(len(values), zero_sum=True)
+    return assign(array[order], order, utilities)
+
+
+def rank_key(value: float) -> tuple[bool, float]:
+    return (math.isnan(value), 0.0 if math.isnan(value) else value)
+
+
+def naive(values: list[float], utilities: Array) -> list[float]:
+    """The mean utility of the ranks that equal values take up, by counting."""
+    keys = [rank_key(value) for value in values]
+    if len(set(keys)) == 1:
+        return [0.0] * len(values)
+    ranks = {key: [i for i, other in enumerate(sorted(keys)) if other == key] for key in keys}
+    return [float(np.mean([utilities[i] for i in ranks[key]])) for key in keys]
+
+
+@given(some_values)
+def test_utilities_equal_the_naive_count(values: list[float]) -> None:
+    for zero_sum in (True, False):
+        w = logarithmic(len(values), zero_sum=zero_sum)
+        np.testing.assert_allclose(utilities_of(values, w), naive(values, w), atol=1e-15)
+
+
+@given(some_values, st.randoms())
+def test_order_does_not_matter(values: list[float], random: object) -> None:
+    shuffled = list(range(len(values)))
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    w = utilities_of(values)
+    np.testing.assert_allclose(utilities_of([values[i] for i in shuffled]), w[shuffled], atol=1e-15)
+
+
+@given(some_values)
+def test_better_values_never_weigh_less(values: list[float]) -> None:
+    w = utilities_of(values)
+    for i in range(len(values)):
+        for j in range(len(values)):
+            if rank_key(values[i]) < rank_key(values[j]):
+                assert w[i] >= w[j]
+
+
+@given(some_values)
+def test_the_sum_is_kept(values: list[float]) -> None:
+    w = utilities_of(values, logarithmic(len(values), zero_sum=False))
+    assert w.sum() == pytest.approx(1.0) or not w.any()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 20, 101])
+@pytest.mark.parametrize("zero_sum", [True, False])
+def test_logarithmic_utilities_are_the_papers(n: int, zero_sum: bool) -> None:
+    np.testing.assert_allclose(
+        logarithmic(n, zero_sum=zero_sum), oracles.log_utilities(n, zero_sum=zero_sum), atol=1e-15
+    )
+
+
+def test_nan_ranks_after_infinity() -> None:
+    w = np.array([4.0, 3.0, 2.0, 1.0])
+    np.testing.assert_array_equal(utilities_of([math.nan, 1.0, math.inf, -math.inf], w), [1, 3, 2, 4])
+    np.testing.assert_array_equal(utilities_of([math.nan, 1.0, math.nan, 0.0], w), [1.5, 3, 1.5, 4])
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, math.inf, math.nan])
+def test_a_generation_without_differences_weighs_nothing(value: float) -> None:
+    assert not utilities_of([value] * 6, logarithmic(6, zero_sum=False)).any()
