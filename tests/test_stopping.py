@@ -111,7 +111,7 @@ def test_success_means_the_target_or_else_convergence(reasons: list[str], has_ta
     assert describe(stop).count("= 1)") == len(reasons)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     method=st.sampled_from(METHODS),
     d=st.integers(2, 4),
