@@ -1,0 +1,161 @@
+"""The grid runner: every missing run in a process of its own, every finished one on disk at once.
+
+Only the process that runs ``run`` writes. Kill it at any moment: its workers notice and end, the runs under
+way are lost, and the next ``run`` goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from r1nes.bench.measure import Cell, measure
+from r1nes.bench.progress import progress
+from r1nes.bench.records import Record, Records
+
+BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
+
+
+def budget(function: str, dim: int) -> int:
+    """The evaluations a run may take: beyond the best published ones at d = 640 on every function.
+
+    Those grow linearly on the sphere and the linear slope, elsewhere up to quadratically.
+    """
+    if function in {"f1", "f5", "sphere"}:
+        return 3_000 * dim
+    return 10_000 * dim + 30 * dim**2
+
+
+def grid(
+    methods: Iterable[str],
+    functions: Iterable[str],
+    dims: Iterable[int],
+    trials: int,
+    max_evals: int | None = None,
+) -> list[Cell]:
+    """Every method on every function in every dimension, ``trials`` times."""
+    methods, dims = list(methods), list(dims)
+    return [
+        Cell(method, function, dim, trial, max_evals or budget(function, dim))
+        for function in functions
+        for dim in dims
+        for method in methods
+        for trial in range(1, trials + 1)
+    ]
+
+
+def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Record], dict[Cell, str]]:
+    """Run the cells that ``path`` has no record of yet, ``jobs`` at a time.
+
+    Returns:
+        The records of ``cells``, in their order, and for each run that raised an exception its traceback.
+        A KeyboardInterrupt ends the runs under way; those recorded so far are then what there is.
+    """
+    cells = list(dict.fromkeys(cells))
+    failures: dict[Cell, str] = {}
+    with Records(path) as records:
+        done = {cell_of(record) for record in records.all}
+        # The longest runs first, so that none of them is left to run alone in the end.
+        missing = sorted((cell for cell in cells if cell not in done), key=_cost, reverse=True)
+        with (
+            suppress(KeyboardInterrupt),
+            progress([_cost(cell) for cell in missing]) as advance,
+            closing(_outcomes(missing, jobs)) as outcomes,
+        ):
+            for cell, outcome in outcomes:
+                if isinstance(outcome, str):
+                    failures[cell] = outcome
+                else:
+                    records.append(outcome)
+                advance(_cost(cell), str(cell))
+        found = {cell_of(record): record for record in records.all}
+    return [found[cell] for cell in cells if cell in found], failures
+
+
+def cell_of(record: Record) -> Cell:
+    """Which run a record is of."""
+    return Cell(*(record[name] for name in Cell.__match_args__))
+
+
+def _cost(cell: Cell) -> float:
+    """How the time of a run grows, roughly: evaluations and their cost both with d."""
+    return float(cell.dim**2)
+
+
+def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | str]]:
+    """Each cell with its record or the traceback of what went wrong, as they come."""
+    if sys.platform == "win32":
+        context = multiprocessing.get_context("spawn")
+    else:  # quick to start, with everything imported already, and without the open files of this process
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+    waiting = deque(cells)
+    running: dict[Connection, tuple[Cell, BaseProcess]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                cell = waiting.popleft()
+                receiver, sender = context.Pipe(duplex=False)
+                process: BaseProcess = context.Process(target=_work, args=(cell, sender), daemon=True)
+                with _single_blas_thread():
+                    process.start()
+                sender.close()
+                running[receiver] = cell, process
+            ready = wait(list(running))
+            for receiver in [receiver for receiver in running if receiver in ready]:
+                cell, process = running.pop(receiver)
+                yield cell, _receive(receiver, process)
+    finally:
+        for _, process in running.values():
+            process.kill()
+            process.join()
+
+
+def _receive(receiver: Connection, process: BaseProcess) -> Record | str:
+    with receiver:
+        try:
+            outcome: Record | str = receiver.recv()
+        except EOFError:  # it died without a word
+            outcome = ""
+    process.join()
+    return outcome or f"its process ended with exit code {process.exitcode}"
+
+
+def _work(cell: Cell, sender: Connection) -> None:
+    """In a process of its own: measure the cell and send the record, or the traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the runner decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        sender.send(measure(cell))
+    except Exception:
+        sender.send(traceback.format_exc())
+
+
+def _end_with_parent() -> None:
+    """Outlive the runner by no more than an instant, even in the midst of an evaluation."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _single_blas_thread() -> Iterator[None]:
+    """For processes started within: more threads than cores only slow each other down."""
+    unset = [name for name in BLAS_THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    try:
+        yield
+    finally:
+        for name in unset:
+            del os.environ[name]
