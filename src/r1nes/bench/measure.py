@@ -6,30 +6,31 @@ Everything but the seconds follows from the cell: the instance is the trial, the
 
 from __future__ import annotations
 
-import math
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 
 import numpy as np
 
-from r1nes import __version__
 from r1nes.arrays import Array
-from r1nes.bench.problems import TEXTBOOK, Objective, problem
+from r1nes.bench.peers import PEERS
+from r1nes.bench.problems import TEXTBOOK, problem
 from r1nes.bench.records import Record
+from r1nes.bench.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
 
-TARGET = 1e-8  # above the optimum
-PRECISIONS = [float(f"{10 ** (k / 2):.3g}") for k in range(4, -17, -1)]  # 100, 31.6, 10 … 1e-8
+METHODS = [*STRATEGIES, *PEERS]
 
-# Points a few digits above the spacing of floating-point numbers in [−5, 5] no longer differ in any way that
-# could help, while the sharp ridge in 10⁴ variables is still worth searching with steps of 3e-13.
+# Steps a few digits above the spacing of floating-point numbers in [−5, 5] can no longer help, while the
+# sharp ridge in 10⁴ variables is still worth searching with steps of 3e-13.
 XTOL = 1e-14
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Cell:
     """What to run: a method on a function in d dimensions, for the n-th time, within a budget."""
 
@@ -44,73 +45,20 @@ class Cell:
         return f"{self.method} on {self.function}, d = {self.dim}, trial {self.trial}"
 
 
-class Ended(Exception):  # noqa: N818 - the ordinary end of a run, no error
-    """Raised through a method that would go on although its run is over."""
-
-    def __init__(self, stop: dict[str, float]) -> None:
-        """Why, as {reason: value}."""
-        self.stop = stop
-
-
-class Watched:
-    """f − fopt, with every evaluation counted; it ends the run of a method that does not end it itself.
-
-    A generation that would exceed the budget is not evaluated, nor is anything after the target.
-    """
-
-    def __init__(self, function: Objective, budget: int, target: float = TARGET) -> None:
-        """Nothing evaluated yet."""
-        self.function, self.budget, self.target = function, budget, target
-        self.evaluations = 0
-        self.best = math.inf
-        self.seconds = 0.0  # of the processor, inside
-        self.trajectory: list[list[float]] = []  # [evaluations, precision reached]
-        self.popsize: int | None = None  # what the method uses, if it says so
-
-    @property
-    def solved(self) -> bool:
-        """Whether the target was reached."""
-        return self.best <= self.target
-
-    def __call__(self, points: Array) -> Array:
-        """The values of points in rows, (n, d)."""
-        began = time.process_time()
-        if self.solved:
-            raise Ended({"ftarget": self.best})
-        if self.evaluations + len(points) > self.budget:
-            raise Ended({"max_evals": self.evaluations})
-        values = np.asarray(self.function(points)) - self.function.fopt
-        self._note(values)
-        self.evaluations += len(points)
-        self.seconds += time.process_time() - began
-        return values
-
-    def value(self, point: Array) -> float:
-        """The value of one point, (d,)."""
-        return float(self(point[None])[0])
-
-    def _note(self, values: Array) -> None:
-        self.best = min(self.best, float(values.min()))
-        for precision in PRECISIONS[len(self.trajectory) :]:
-            if precision < self.best:
-                break
-            first = int(np.argmax(values <= precision))  # within the generation
-            self.trajectory.append([self.evaluations + first + 1, precision])
-
-
 def measure(cell: Cell) -> Record:
     """Run the cell. ``evaluations`` count up to the one that reached the target, else all."""
-    instance = 1 if cell.function in TEXTBOOK else cell.trial
-    function = problem(cell.function, dim=cell.dim, instance=instance)
-    watched = Watched(function, cell.budget)
-    start = _seed("start", cell.function, cell.dim, cell.trial)
-    x0 = np.random.default_rng(start).uniform(-4, 4, cell.dim)
-    sigma0 = 1.0 if cell.function in TEXTBOOK else 2.0
+    textbook = cell.function in TEXTBOOK
+    instance = 1 if textbook else cell.trial
+    watched = Watched(problem(cell.function, dim=cell.dim, instance=instance), cell.budget)
+    start = np.random.default_rng(_seed("start", cell.function, cell.dim, cell.trial))
+    x0 = start.uniform(-4, 4, cell.dim)
+    sigma0 = 1.0 if textbook else 2.0
     seed = _seed(cell.method, cell.function, cell.dim, cell.trial)
+    solve, packages = _solver(cell.method)
 
     began = time.process_time()
     try:
-        stop = _minimize(watched, cell.method, x0, sigma0, seed)
+        stop = solve(watched, x0, sigma0, seed)
     except Ended as ended:
         stop = ended.stop
     seconds = time.process_time() - began
@@ -120,34 +68,47 @@ def measure(cell: Cell) -> Record:
         "seed": seed,
         "popsize": watched.popsize,
         "sigma0": sigma0,
-        "target": watched.target,
+        "target": TARGET,
         "evaluations": watched.trajectory[-1][0] if watched.solved else watched.evaluations,
         "precision": watched.best,
         "solved": watched.solved,
-        "stop": stop,
+        "stop": {reason: float(value) for reason, value in stop.items()},
         "seconds": round(seconds, 6),
         "objective_seconds": round(watched.seconds, 6),
         "trajectory": watched.trajectory,
-        "versions": {"r1nes": __version__, "numpy": version("numpy")},
+        "versions": {package: version(package) for package in packages},
     }
 
 
-def _minimize(watched: Watched, method: str, x0: Array, sigma0: float, seed: int) -> dict[str, float]:
-    """One of our own methods: it stops at the target, at the budget, or where it truly has converged."""
-    watched.popsize = STRATEGIES[method].default_popsize(x0.size)
-    result = minimize(
-        watched,
+Solve = Callable[[Watched, Array, float, int], dict[str, float]]
+
+
+def _solver(method: str) -> tuple[Solve, list[str]]:
+    """How to run a method, with all that it needs imported, and the packages its result depends on."""
+    if method in STRATEGIES:
+        return partial(_minimize, method), ["r1nes", "numpy"]
+    if method in PEERS:
+        peer = PEERS[method]
+        return partial(peer.run, peer.load()), ["r1nes", "numpy", peer.package]
+    raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+
+
+def _minimize(method: str, f: Watched, x0: Array, sigma0: float, seed: int) -> dict[str, float]:
+    """One of our own: it stops at the target, at the budget, or where it truly has converged."""
+    f.popsize = STRATEGIES[method].default_popsize(x0.size)
+    stop: dict[str, float] = minimize(
+        f,
         x0,
         sigma0=sigma0,
         method=method,
-        ftarget=watched.target,
-        max_evals=watched.budget,
+        ftarget=TARGET,
+        max_evals=f.budget,
         ftol=0,
         xtol=XTOL,
         vectorized=True,
         rng=seed,
-    )
-    return {reason: float(value) for reason, value in result.stop.items()}
+    ).stop
+    return stop
 
 
 def _seed(*parts: str | int) -> int:

@@ -19,7 +19,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from r1nes.bench.measure import Cell, measure
+from r1nes.arguments import count
+from r1nes.bench.bbob import FUNCTIONS
+from r1nes.bench.measure import METHODS, Cell, measure
+from r1nes.bench.peers import PEERS
+from r1nes.bench.problems import TEXTBOOK
 from r1nes.bench.progress import progress
 from r1nes.bench.records import Record, Records
 
@@ -44,13 +48,19 @@ def grid(
     max_evals: int | None = None,
 ) -> list[Cell]:
     """Every method on every function in every dimension, ``trials`` times."""
-    methods, dims = list(methods), list(dims)
+    methods, functions, dims = list(methods), list(functions), list(dims)
+    _known("method", methods, METHODS)
+    _known("function", functions, [*FUNCTIONS, *TEXTBOOK])
+    for dim in dims:
+        count("dim", dim, least=2)
+    if max_evals is not None:
+        count("budget", max_evals)
     return [
         Cell(method, function, dim, trial, max_evals or budget(function, dim))
         for function in functions
         for dim in dims
         for method in methods
-        for trial in range(1, trials + 1)
+        for trial in range(1, count("trials", trials) + 1)
     ]
 
 
@@ -67,6 +77,8 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
         done = {cell_of(record) for record in records.all}
         # The longest runs first, so that none of them is left to run alone in the end.
         missing = sorted((cell for cell in cells if cell not in done), key=_cost, reverse=True)
+        for peer in {cell.method for cell in missing} & PEERS.keys():
+            PEERS[peer].load()  # one that is not installed is told of before the first run
         with (
             suppress(KeyboardInterrupt),
             progress([_cost(cell) for cell in missing]) as advance,
@@ -80,6 +92,12 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
                 advance(_cost(cell), str(cell))
         found = {cell_of(record): record for record in records.all}
     return [found[cell] for cell in cells if cell in found], failures
+
+
+def _known(what: str, names: Iterable[str], known: list[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{what} must be one of {', '.join(known)}; got {name!r}")
 
 
 def cell_of(record: Record) -> Cell:
@@ -98,7 +116,8 @@ def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | st
         context = multiprocessing.get_context("spawn")
     else:  # quick to start, with everything imported already, and without the open files of this process
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__])
+        peers = {PEERS[cell.method].module for cell in cells if cell.method in PEERS}
+        context.set_forkserver_preload([__name__, *sorted(peers)])
     waiting = deque(cells)
     running: dict[Connection, tuple[Cell, BaseProcess]] = {}
     try:
