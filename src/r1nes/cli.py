@@ -1,8 +1,9 @@
-"""The command line: ``r1nes paper``."""
+"""The command line: ``r1nes paper``, ``r1nes bench``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     paper.add_argument("--out", type=Path, default=Path("paper"), help="where to (default: %(default)s)")
     paper.set_defaults(command=_paper)
+    bench = commands.add_parser("bench", help="compare methods, here and of other packages, side by side")
+    bench.add_argument("--methods", type=_names, default="r1nes,snes,crfmnes,pypop7-r1nes", metavar="NAMES")
+    bench.add_argument("--functions", type=_names, default="f1,f12", metavar="NAMES")
+    bench.add_argument("--dims", type=_numbers, default="8,32", metavar="NUMBERS")
+    bench.add_argument("--trials", type=int, default=3, help="runs of each cell (default: %(default)s)")
+    bench.add_argument("--budget", type=int, help="evaluations per run (default: by function and dimension)")
+    bench.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: %(default)s)"
+    )
+    bench.add_argument("--out", type=Path, default=Path("bench"), help="where to (default: %(default)s)")
+    bench.set_defaults(command=_bench)
     return parser
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
 
 
 def _paper(options: argparse.Namespace) -> int:
@@ -43,3 +63,25 @@ def _paper(options: argparse.Namespace) -> int:
     cigar.draw(result, options.out / "cigar")
     print(f"{options.out / 'cigar'}.svg, .png, .pdf")
     return 0 if result.success else 1
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from r1nes.bench import comparison, runner
+    from r1nes.bench.statistics import summarize
+
+    try:
+        cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
+        records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
+    except (BlockingIOError, ValueError) as error:
+        print(f"r1nes: {error}", file=sys.stderr)
+        return 2
+    if records:
+        summaries = summarize(records)
+        print(comparison.table(summaries))
+        comparison.draw(summaries, options.out / "comparison")
+        print(f"{options.out / 'comparison'}.svg, .png, .pdf")
+    for cell, trace in failures.items():
+        print(f"r1nes: {cell} failed: {trace.strip().splitlines()[-1]}", file=sys.stderr)
+    if missing := len(cells) - len(records) - len(failures):
+        print(f"r1nes: interrupted, {missing} runs are missing; the same command goes on", file=sys.stderr)
+    return 0 if len(records) == len(cells) else 1

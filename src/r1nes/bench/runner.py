@@ -106,8 +106,8 @@ def cell_of(record: Record) -> Cell:
 
 
 def _cost(cell: Cell) -> float:
-    """How the time of a run grows, roughly: evaluations and their cost both with d."""
-    return float(cell.dim**2)
+    """How long a run may take, up to a factor: the cost of an evaluation shows its d from about 100 on."""
+    return cell.budget * (100.0 + cell.dim)
 
 
 def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | str]]:

@@ -34,15 +34,17 @@ BLACK, BLUE, ORANGE, GREY = "#111111", "#1f5fa8", "#c8641a", "#9a9a9a"
 
 
 @contextmanager
-def figure(path: Path, columns: int, *, width: float = 3.6, height: float = 2.8) -> Iterator[list[Axes]]:
-    """Panels side by side to draw on, in our style; saved at the end as SVG, PNG and PDF."""
+def figure(
+    path: Path, columns: int, *, rows: int = 1, width: float = 3.6, height: float = 2.8
+) -> Iterator[list[Axes]]:
+    """Panels to draw on, row by row, in our style; saved at the end as SVG, PNG and PDF."""
     with needs("matplotlib", extra="plot"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):
-        page = Figure(figsize=(width * columns, height))
-        yield list(page.subplots(1, columns, squeeze=False)[0])
+        page = Figure(figsize=(width * columns, height * rows))
+        yield list(page.subplots(rows, columns, squeeze=False).flat)
         path.parent.mkdir(parents=True, exist_ok=True)
         page.savefig(path.with_suffix(".svg"), metadata={"Date": None})
         page.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})

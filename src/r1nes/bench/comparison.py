@@ -1,0 +1,93 @@
+"""Methods side by side: a table for the terminal and a figure of how the evaluations grow with d."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from r1nes.bench.bbob import FUNCTIONS
+from r1nes.bench.statistics import Summary
+from r1nes.bench.style import BLACK, BLUE, GREY, ORANGE, figure
+
+Summaries = dict[tuple[str, str, int], Summary]  # (method, function, dim) → summary
+
+LEGEND = (
+    "Median evaluations to 1e-8 over all runs; where that is infinite, in brackets the median precision\n"
+    "reached. Then runs solved, and the method's own time per evaluation in µs of the processor."
+)
+
+# Four line styles in four colours: 16 methods that also tell apart in black and white.
+COLORS = BLUE, ORANGE, BLACK, GREY
+DASHES: list[tuple[int, tuple[float, ...]]] = [(0, ()), (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2))]
+MARKERS = "osD^v<>P"
+PANELS = 4  # beside each other
+
+
+def table(summaries: Summaries) -> str:
+    """A row per function and dimension, three columns per method."""
+    methods = list(dict.fromkeys(method for method, _, _ in summaries))
+    header = ["function", "d"]
+    for method in methods:
+        header += [method, "", "µs"]
+    rows = [header]
+    for function, dim in dict.fromkeys((function, dim) for _, function, dim in summaries):
+        row = [function, str(dim)]
+        for method in methods:
+            row += _entry(summaries.get((method, function, dim)))
+        rows.append(row)
+    return "\n".join([*_aligned(rows), "", LEGEND])
+
+
+def _entry(summary: Summary | None) -> list[str]:
+    if summary is None:
+        return ["", "", ""]
+    solved = math.isfinite(summary.median)
+    evaluations = f"{summary.median:,.0f}" if solved else f"({summary.precision:.1e})"
+    return [evaluations, f"{summary.solved}/{summary.runs}", f"{summary.own_microseconds:.1f}"]
+
+
+def _aligned(rows: list[list[str]]) -> Iterable[str]:
+    """Every column flush right but the first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
+
+
+def draw(summaries: Summaries, path: Path) -> None:
+    """A panel per function; a method's line has a point in each dimension where half its runs succeed."""
+    methods = list(dict.fromkeys(method for method, _, _ in summaries))
+    functions = list(dict.fromkeys(function for _, function, _ in summaries))
+    dims = sorted({dim for _, _, dim in summaries})
+    medians = [summary.median for summary in summaries.values() if summary.median < math.inf]
+    columns = min(PANELS, len(functions))
+    with figure(path, columns, rows=math.ceil(len(functions) / columns)) as panels:
+        for panel, function in zip(panels, functions, strict=False):
+            for number, method in enumerate(methods):
+                keys = [(method, function, dim) for dim in dims if (method, function, dim) in summaries]
+                solved = [key for key in keys if summaries[key].median < math.inf]
+                panel.plot(
+                    [dim for _, _, dim in solved],
+                    [summaries[key].median for key in solved],
+                    color=COLORS[number % 4],
+                    ls=DASHES[number // 4 % 4],
+                    marker=MARKERS[number % 8],
+                    markersize=4,
+                    label=method,
+                )
+            name = FUNCTIONS[function].name if function in FUNCTIONS else ""
+            panel.set(xscale="log", yscale="log", title=f"{function} {name}".strip(), xlabel="dimension d")
+            panel.set_xticks(dims, [str(dim) for dim in dims])
+            panel.set_xticks([], minor=True)
+            panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)
+            if medians:  # the same scale in all panels
+                panel.set_ylim(min(medians) / 2, max(medians) * 2)
+        for panel in panels[len(functions) :]:
+            panel.set_axis_off()
+        for panel in panels[::columns]:
+            panel.set_ylabel("evaluations to 1e-8")
+        page = panels[0].get_figure(root=True)
+        if page is not None:
+            lines = panels[0].get_lines()
+            page.legend(handles=lines, loc="outside lower center", ncols=min(2 * columns, len(methods)))
