@@ -19,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(f"r1nes: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130  # as shells report it
 
 
 def _parser() -> argparse.ArgumentParser:

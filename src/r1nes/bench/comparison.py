@@ -60,7 +60,7 @@ def draw(summaries: Summaries, path: Path) -> None:
     methods = list(dict.fromkeys(method for method, _, _ in summaries))
     functions = list(dict.fromkeys(function for _, function, _ in summaries))
     dims = sorted({dim for _, _, dim in summaries})
-    medians = [summary.median for summary in summaries.values() if summary.median < math.inf]
+    medians = [summary.median for summary in summaries.values() if summary.median < math.inf] or [1.0]
     columns = min(PANELS, len(functions))
     with figure(path, columns, rows=math.ceil(len(functions) / columns)) as panels:
         for panel, function in zip(panels, functions, strict=False):
@@ -81,8 +81,7 @@ def draw(summaries: Summaries, path: Path) -> None:
             panel.set_xticks(dims, [str(dim) for dim in dims])
             panel.set_xticks([], minor=True)
             panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)
-            if medians:  # the same scale in all panels
-                panel.set_ylim(min(medians) / 2, max(medians) * 2)
+            panel.set_ylim(min(medians) / 2, max(medians) * 2)  # the same in all panels
         for panel in panels[len(functions) :]:
             panel.set_axis_off()
         for panel in panels[::columns]:

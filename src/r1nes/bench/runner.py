@@ -48,7 +48,7 @@ def grid(
     max_evals: int | None = None,
 ) -> list[Cell]:
     """Every method on every function in every dimension, ``trials`` times."""
-    methods, functions, dims = list(methods), list(functions), list(dims)
+    methods, functions, dims = dict.fromkeys(methods), dict.fromkeys(functions), dict.fromkeys(dims)
     _known("method", methods, METHODS)
     _known("function", functions, [*FUNCTIONS, *TEXTBOOK])
     for dim in dims:
@@ -71,7 +71,7 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
         The records of ``cells``, in their order, and for each run that raised an exception its traceback.
         A KeyboardInterrupt ends the runs under way; those recorded so far are then what there is.
     """
-    cells = list(dict.fromkeys(cells))
+    cells, jobs = list(dict.fromkeys(cells)), count("jobs", jobs)
     failures: dict[Cell, str] = {}
     with Records(path) as records:
         done = {cell_of(record) for record in records.all}

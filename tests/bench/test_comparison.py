@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r1nes.bench.comparison import draw, table
+from r1nes.bench.statistics import Summary
+from r1nes.cli import main
+
+
+def summary(median: float, solved: int = 3) -> Summary:
+    return Summary(3, solved, 0, median, median, 0.25, 12.34)
+
+
+def test_methods_stand_side_by_side() -> None:
+    text = table(
+        {
+            ("r1nes", "f1", 8): summary(1234),
+            ("snes", "f1", 8): summary(float("inf"), solved=1),
+            ("r1nes", "f12", 32): summary(56789, solved=2),
+        }
+    )
+    assert text.splitlines()[:3] == [
+        "function   d   r1nes         µs       snes         µs",
+        "f1         8   1,234  3/3  12.3  (2.5e-01)  1/3  12.3",
+        "f12       32  56,789  2/3  12.3",
+    ]
+
+
+@pytest.mark.parametrize("functions", [1, 5])
+@pytest.mark.parametrize("median", [1234.0, float("inf")])
+def test_a_figure_of_any_number_of_functions(functions: int, median: float, tmp_path: Path) -> None:
+    names = ["f1", "f2", "cigar", "f8", "f9"][:functions]
+    draw({("snes", name, d): summary(median) for name in names for d in (8, 32)}, tmp_path / "figure")
+    assert {file.suffix for file in tmp_path.iterdir()} == {".svg", ".png", ".pdf"}
+    assert "snes" in (tmp_path / "figure.svg").read_text()
+
+
+def test_the_command_runs_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = f"bench --methods snes --functions f1 --dims 2 --budget 5000 --jobs 2 --out {tmp_path}".split()
+    assert main([*command, "--trials", "1"]) == 0
+    first = (tmp_path / "records.jsonl").read_text()
+    assert main([*command, "--trials", "2"]) == 0
+    assert (tmp_path / "records.jsonl").read_text().startswith(first)
+    assert "2/2" in capsys.readouterr().out
+    assert (tmp_path / "comparison.png").exists()
+
+
+@pytest.mark.parametrize("wrong", [["--methods", "nes"], ["--functions", "f3"], ["--dims", "1"]])
+def test_a_wrong_name_is_one_line(
+    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *wrong, "--out", str(tmp_path)]) == 2
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert wrong[1] in errors
+
+
+def test_a_failed_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = f"bench --methods snes --functions f1 --dims 2 --trials 1 --budget 1 --out {tmp_path}"
+    assert main(command.split()) == 1
+    assert "snes on f1, d = 2, trial 1 failed: ValueError: max_evals" in capsys.readouterr().err

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r1nes.bench.measure import Cell
+from r1nes.bench.progress import progress
+from r1nes.bench.records import Records, read
+from r1nes.bench.runner import budget, cell_of, grid, run
+
+Record = dict[str, Any]
+SECONDS = {"seconds", "objective_seconds"}
+
+GRID = grid(["r1nes", "snes"], ["f1", "f8"], [3, 4], trials=8, max_evals=8000)
+RUN_GRID = """
+import sys
+from pathlib import Path
+from r1nes.bench.runner import grid, run
+if __name__ == "__main__":
+    run(grid(["r1nes", "snes"], ["f1", "f8"], [3, 4], trials=8, max_evals=8000), Path(sys.argv[1]), jobs=2)
+"""
+ENDLESS = """
+import sys
+from pathlib import Path
+from r1nes.bench.runner import grid, run
+if __name__ == "__main__":
+    run(grid(["snes"], ["f8"], [64], trials=2, max_evals=10**9), Path(sys.argv[1]), jobs=2)
+"""
+COMMAND = "import sys; from r1nes.cli import main; sys.exit(main())"
+TINY = Cell("snes", "f1", 2, 1, 5000)
+
+
+def start(code: str, path: Path, mark: str = "") -> subprocess.Popen[str]:
+    environment = os.environ | {"R1NES_TEST_MARK": mark}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], env=environment, stderr=subprocess.DEVNULL, text=True
+    )
+
+
+def marked(mark: str) -> list[int]:
+    """The processes that a marked one started, and itself; Linux only."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"R1NES_TEST_MARK={mark}".encode() in (directory / "environ").read_bytes():
+                found.append(int(directory.name))
+        except OSError:  # gone, or not ours
+            continue
+    return found
+
+
+def wait_until(condition: Any, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def timeless(records: list[Record]) -> dict[Cell, Record]:
+    return {
+        cell_of(record): {name: value for name, value in record.items() if name not in SECONDS}
+        for record in records
+    }
+
+
+def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    disturbed, calm = tmp_path / "disturbed.jsonl", tmp_path / "calm.jsonl"
+    disturbed.touch()
+    for _ in range(10):
+        before = read(disturbed)
+        process = start(RUN_GRID, disturbed)
+        enough = len(before) + chance.randrange(4)
+        assert wait_until(lambda enough=enough: len(read(disturbed)) >= enough, 30)
+        time.sleep(chance.uniform(0, 0.2))  # into the midst of what comes next
+        process.kill()
+        process.wait()
+        assert read(disturbed)[: len(before)] == before
+    assert 10 < len(read(disturbed)) < len(GRID)
+    records, failures = run(GRID, disturbed, jobs=2)
+    assert not failures
+    undisturbed, _ = run(GRID, calm, jobs=2)
+    assert timeless(records) == timeless(undisturbed)
+    assert len(records) == len(read(disturbed)) == len(GRID)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to see other processes")
+def test_workers_end_with_a_killed_runner(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    process = start(ENDLESS, tmp_path / "records.jsonl", mark)
+    try:
+        # the runner, its resource tracker, its fork server and two workers
+        assert wait_until(lambda: len(marked(mark)) >= 5, 30)
+    finally:
+        process.kill()
+        process.wait()
+    assert wait_until(lambda: not marked(mark), 5)
+
+
+def test_an_interrupt_keeps_what_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    arguments = "--methods snes --functions f1,f8 --dims 64 --trials 1 --jobs 2 --budget 100000000 --out"
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "bench", *arguments.split(), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        recorded = wait_until(lambda: path.exists() and read(path), 30)
+        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
+        output, errors = process.communicate(timeout=20)
+    assert recorded
+    assert process.returncode == 1
+    assert "1 runs are missing" in errors
+    assert "Traceback" not in errors
+    assert "f1" in output
+    assert [record["function"] for record in read(path)] == ["f1"]
+
+
+def test_a_truncated_last_line_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    cells = grid(["snes"], ["f1"], [2], trials=2, max_evals=5000)
+    whole, _ = run(cells, path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[1][:-20])
+    assert timeless(read(path)) == timeless(whole[:1])
+    again, _ = run(cells, path)
+    assert timeless(again) == timeless(whole)
+    assert path.read_bytes().count(b"\n") == 2
+
+
+def test_a_line_that_is_no_record_is_an_error_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text("{nonsense\n")
+    with pytest.raises(ValueError, match="line 1 is no record"):
+        run([TINY], path)
+    assert path.read_text() == "{nonsense\n"
+
+
+def test_a_second_runner_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    with Records(path), pytest.raises(BlockingIOError, match="another process"):
+        run([TINY], path)
+    records, _ = run([TINY], path)
+    assert len(records) == 1
+
+
+def test_nothing_is_run_twice(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    first, _ = run([TINY, TINY], path)
+    content = path.read_bytes()
+    second, _ = run([TINY], path)
+    assert first == second
+    assert path.read_bytes() == content
+    other_budget = Cell("snes", "f1", 2, 1, 4000)
+    assert len(run([TINY, other_budget], path)[0]) == 2
+
+
+def test_a_failing_run_does_not_stop_the_others(tmp_path: Path) -> None:
+    too_small = Cell("snes", "f1", 2, 2, budget=1)
+    records, failures = run([too_small, TINY], tmp_path / "records.jsonl")
+    assert [cell_of(record) for record in records] == [TINY]
+    assert list(failures) == [too_small]
+    assert "max_evals must be" in failures[too_small]
+    assert len(read(tmp_path / "records.jsonl")) == 1
+
+
+def test_a_worker_that_dies_is_a_failure_too(tmp_path: Path) -> None:
+    endless = Cell("snes", "f8", 64, 1, budget=10**9)
+    outcome: list[Any] = []
+    runner = threading.Thread(target=lambda: outcome.extend(run([endless], tmp_path / "records.jsonl")))
+    runner.start()
+    assert wait_until(multiprocessing.active_children, 20)
+    for worker in multiprocessing.active_children():
+        worker.kill()
+    runner.join(20)
+    assert outcome == [[], {endless: f"its process ended with exit code {-signal.SIGKILL}"}]
+
+
+def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    with Records(path) as records:
+        records.append({"trial": 1})
+        file = records._file
+
+        class Full:
+            name = str(path)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(file, name)
+
+            def write(self, line: bytes) -> int:
+                return file.write(line[:5])
+
+        records._file = Full()  # type: ignore[assignment]
+        with pytest.raises(OSError, match="disk full"):
+            records.append({"trial": 2})
+        records._file = file
+    assert path.read_text() == '{"trial":1}\n'
+
+
+def test_records_are_small_and_plain(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    run([Cell("r1nes", "f12", 8, 1, 50_000)], path)
+    line = path.read_text()
+    assert len(line) < 1200
+    record = json.loads(line)
+    evaluations = [spent for spent, _ in record["trajectory"]]
+    precisions = [precision for _, precision in record["trajectory"]]
+    assert evaluations == sorted(evaluations)
+    assert precisions == sorted(precisions, reverse=True)
+    assert record["solved"]
+    assert record["trajectory"][-1] == [record["evaluations"], 1e-8]
+    assert record["precision"] <= 1e-8
+    assert list(record["stop"]) == ["ftarget"]
+    assert 0 < record["objective_seconds"] < record["seconds"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["nes"], ["f1"], [2], 1), "method must be one of r1nes, .*; got 'nes'"),
+        ((["snes"], ["f3"], [2], 1), "function must be one of f1, .*; got 'f3'"),
+        ((["snes"], ["f1"], [1], 1), "dim must be a whole number of at least 2"),
+        ((["snes"], ["f1"], [2], 0), "trials must be a whole number of at least 1"),
+        ((["snes"], ["f1"], [2], 1, 0), "budget must be a whole number of at least 1"),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        grid(*arguments)
+
+
+def test_the_budget_exceeds_the_best_published_evaluations() -> None:
+    assert budget("f1", 640) > 9.6e4
+    assert budget("f10", 640) > 1.06e7
+    assert budget("f14", 640) > 1.8e7
+
+
+def test_progress_says_how_far_and_how_long(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress([3.0, 1.0]) as advance:
+        advance(3.0, "first")
+        advance(1.0, "second")
+    assert capsys.readouterr().err == "2/2 runs, 0 s left, second\n"
