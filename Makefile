@@ -9,13 +9,16 @@ SETUP := $(VENV)/.complete
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper test lint setup clean
+.PHONY: paper test test-slow lint setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
 
 test: lint  ## style, types, import rules and all tests but the slow ones
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not slow"
+
+test-slow: setup  ## the tests that take minutes: large dimensions
+	$(BIN)/pytest -m slow
 
 lint: setup
 	$(BIN)/ruff check .

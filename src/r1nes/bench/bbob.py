@@ -13,7 +13,6 @@ noiseless functions definitions, INRIA research report RR-6829.
 """
 
 # NumPy's stubs give Any for reductions and matrix products.
-# mypy: disable-error-code="no-any-return"
 
 from __future__ import annotations
 
@@ -23,8 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from r1nes.arrays import Array
 from r1nes.bench.textbook import cigar, ellipsoid, rosenbrock, sharp_ridge, sphere, tablet
-from r1nes.bench.transforms import Array, conditioning, grades, oscillate, rotation, shift, skew
+from r1nes.bench.transforms import conditioning, grades, oscillate, rotation, shift, skew
 
 
 def f1(x: Array, xopt: Array) -> Array:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from operator import index
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from r1nes.arguments import count
+from r1nes.arrays import Array
 from r1nes.bench import bbob, textbook
-from r1nes.bench.transforms import Array, offset
+from r1nes.bench.transforms import offset
 
 TEXTBOOK: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "sphere": ("Sphere", textbook.sphere),
@@ -53,18 +54,16 @@ class Objective:
         """The values at the points ``x``."""
         points = np.asarray(x, dtype=np.float64)
         if points.ndim not in (1, 2) or points.shape[-1] != self.dim:
-            raise ValueError(
-                f"x must have shape (n, {self.dim}) or ({self.dim},), got {points.shape}"
-            )
+            raise ValueError(f"x must have shape (n, {self.dim}) or ({self.dim},), got {points.shape}")
         values = self.fopt + self.formula(np.atleast_2d(points))
         return values if points.ndim == 2 else float(values[0])
 
 
-def problem(id: str, dim: int, instance: int = 1) -> Objective:
-    """The test function ``id`` in ``dim`` dimensions.
+def problem(function: str, dim: int, instance: int = 1) -> Objective:
+    """The test function ``function`` in ``dim`` dimensions.
 
     Args:
-        id: a BBOB function, one of f1, f2, f5 … f14, or a plain function such as ``"cigar"``.
+        function: a BBOB function, one of f1, f2, f5 … f14, or a plain function such as ``"cigar"``.
         dim: number of dimensions, 2 or more.
         instance: which shift, rotation and offset of a BBOB function, 1 or more. The plain
             functions have none of these, hence instance 1 only.
@@ -76,32 +75,21 @@ def problem(id: str, dim: int, instance: int = 1) -> Objective:
         >>> f(f.xopt)
         79.48
     """
-    if not isinstance(id, str):
-        raise TypeError(f"id must be a string such as 'f10' or 'cigar', got {id!r}")
-    dim = _integer("dim", dim, least=2)
-    instance = _integer("instance", instance, least=1)
-    if id in bbob.FUNCTIONS:
-        name, formula, parts_of = bbob.FUNCTIONS[id]
-        seed = int(id[1:]) + 10_000 * instance
+    if not isinstance(function, str):
+        raise TypeError(f"function must be a string such as 'f10' or 'cigar', got {function!r}")
+    dim = count("dim", dim, least=2)
+    instance = count("instance", instance)
+    if function in bbob.FUNCTIONS:
+        name, formula, parts_of = bbob.FUNCTIONS[function]
+        seed = int(function[1:]) + 10_000 * instance
         parts = parts_of(dim, seed)
         return Objective(
-            id, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts)
+            function, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts)
         )
-    if id in TEXTBOOK:
+    if function in TEXTBOOK:
         if instance != 1:
-            raise ValueError(f"instance must be 1 for {id!r}, which has no others, got {instance}")
-        xopt = np.ones(dim) if id == "rosenbrock" else np.zeros(dim)
-        name, formula = TEXTBOOK[id]
-        return Objective(id, name, dim, instance, 0.0, xopt, formula)
-    raise ValueError(f"id must be one of {', '.join([*bbob.FUNCTIONS, *TEXTBOOK])}; got {id!r}")
-
-
-def _integer(argument: str, value: int, least: int) -> int:
-    expected = f"{argument} must be an integer of at least {least}"
-    try:
-        integer = index(value)
-    except TypeError:
-        raise TypeError(f"{expected}, got {value!r}") from None
-    if integer < least:
-        raise ValueError(f"{expected}, got {value!r}")
-    return integer
+            raise ValueError(f"instance must be 1 for {function!r}, which has no others, got {instance}")
+        xopt = np.ones(dim) if function == "rosenbrock" else np.zeros(dim)
+        name, formula = TEXTBOOK[function]
+        return Objective(function, name, dim, instance, 0.0, xopt, formula)
+    raise ValueError(f"function must be one of {', '.join([*bbob.FUNCTIONS, *TEXTBOOK])}; got {function!r}")

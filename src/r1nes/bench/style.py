@@ -26,11 +26,12 @@ RC: dict[Any, Any] = {
     "legend.fontsize": "small",
     "lines.linewidth": 1.3,
     "savefig.dpi": 160,
-    "svg.fonttype": "none",
+    "svg.fonttype": "path",  # looks the same without our fonts
     "svg.hashsalt": "r1nes",  # the same figure gives the same file
 }
 
 BLACK, BLUE, ORANGE, GREY = "#111111", "#1f5fa8", "#c8641a", "#9a9a9a"
+GREEN, RED = "#2c8a4b", "#b3202c"
 
 
 @contextmanager

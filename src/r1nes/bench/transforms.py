@@ -14,16 +14,14 @@ noiseless functions definitions, INRIA research report RR-6829.
 """
 
 # NumPy's stubs give Any for reductions and matrix products.
-# mypy: disable-error-code="no-any-return"
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from r1nes.arrays import Array
 
 MODULUS = 2**31 - 1
 
