@@ -25,7 +25,7 @@ MESSAGES = {
     "objective, or sigma0 is too small to see a difference",
     "max_evals": "Another generation would exceed max_evals",
     "max_seconds": "The time limit was reached",
-    "stagnation": "The best value has not improved for many generations",
+    "stagnation": "Many generations were no better than as many before them",
     "condition": "The covariance matrix is too ill-conditioned to go on",
     "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
     "minus_inf": "The objective returned -inf, which no other point can beat",
@@ -66,9 +66,11 @@ class Stopping:
 
     best: float = math.inf
     bests: deque[float] = field(init=False)  # of the last generations: the window of ftol
-    patience: int = field(init=False)  # generations without improvement, the least for stagnation
+    era: list[float] = field(default_factory=list)  # best values since the last comparison for stagnation
+    era_length: int = field(init=False)
+    era_median: float = math.nan  # of the era before
+    stagnant: int = 0  # generations that were no better than as many before them
     largest: float = field(init=False)  # standard deviation
-    stalled: int = 0  # generations since the best value improved
     flat: int = 0  # generations in a row whose values were all equal
     condition: float = 1.0
     began: float = field(default_factory=time.monotonic)
@@ -77,18 +79,29 @@ class Stopping:
         """The windows: 30 evaluations per variable is the time in which a distribution takes shape."""
         window = 10 + math.ceil(30 * self.dim / self.popsize)
         self.bests = deque(maxlen=window)
-        self.patience = 1000 + 10 * window
+        self.era_length = 1000 + 10 * window
         self.largest = float(np.finfo(self.dtype).max) ** 0.25  # where squares of squares overflow
 
     def observe(self, ranked: Array, generation: int, strategy: Strategy) -> None:
         """Take note of a generation's values, best first, and of the distribution that came of them."""
         best, worst = float(ranked[0]), float(ranked[-1])
-        self.stalled = 0 if best < self.best else self.stalled + 1
         self.best = min(self.best, best)
         self.bests.append(best)
         self.flat = self.flat + 1 if best == worst else 0
+        self._compare_eras(best, generation)
         if generation % self.dim == 0:  # shapes change on this time scale; for xNES it costs O(d³)
             self.condition = strategy.condition()
+
+    def _compare_eras(self, best: float, generation: int) -> None:
+        """Stagnation is told from medians over long times: one lucky early point proves nothing."""
+        self.era.append(best)
+        if len(self.era) < self.era_length:
+            return
+        median = float(np.median(self.era))
+        self.stagnant = len(self.era) if median >= self.era_median else 0
+        self.era_median = median
+        self.era_length = max(self.era_length, generation // 5)
+        self.era.clear()
 
     def reasons(self, nfev: int, generation: int, strategy: Strategy) -> dict[str, float]:
         """Why to stop now; empty while the run should go on."""
@@ -98,14 +111,14 @@ class Stopping:
         if self.best == -math.inf:
             stop["minus_inf"] = self.best
         if generation > 0:
-            stop |= self._ends_of_search(generation, strategy)
+            stop |= self._ends_of_search(strategy)
         if self.max_evals is not None and nfev + self.popsize > self.max_evals:
             stop["max_evals"] = nfev
         if self.max_seconds is not None and (seconds := self.seconds()) >= self.max_seconds:
             stop["max_seconds"] = seconds
         return stop
 
-    def _ends_of_search(self, generation: int, strategy: Strategy) -> dict[str, float]:
+    def _ends_of_search(self, strategy: Strategy) -> dict[str, float]:
         stop: dict[str, float] = {}
         largest_std = float(strategy.stds().max())
         if largest_std <= self.xtol:
@@ -118,8 +131,8 @@ class Stopping:
             spread = max(self.bests) - min(self.bests)
             if spread <= self.ftol:
                 stop["ftol"] = spread
-        if self.stalled >= max(self.patience, 0.2 * generation):
-            stop["stagnation"] = self.stalled
+        if self.stagnant:
+            stop["stagnation"] = self.stagnant
         if not self.condition < self.max_condition:
             stop["condition"] = self.condition
         return stop
