@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.command(options))
-    except ModuleNotFoundError as error:
+    except (BlockingIOError, ModuleNotFoundError, ValueError) as error:
         print(f"r1nes: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -29,9 +29,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"r1nes {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    paper = commands.add_parser("paper", help="reproduce the figures of the R1-NES paper")
+    paper = commands.add_parser(
+        "paper",
+        help="reproduce the evaluation of the R1-NES paper: its figures, and its claims with verdicts",
+    )
+    paper.add_argument("--full", action="store_true", help="the paper's grid: up to d = 512, 20 trials; days")
+    paper.add_argument("--figure", action="append", metavar="NAME", help="only this one; may be repeated")
+    paper.add_argument("--no-run", action="store_true", help="draw what is recorded, run nothing")
     paper.add_argument(
-        "--figure", choices=["cigar"], default="cigar", help="which one (default: %(default)s)"
+        "--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: %(default)s)"
     )
     paper.add_argument("--out", type=Path, default=Path("paper"), help="where to (default: %(default)s)")
     paper.set_defaults(command=_paper)
@@ -58,25 +64,27 @@ def _numbers(text: str) -> list[int]:
 
 
 def _paper(options: argparse.Namespace) -> int:
-    from r1nes.bench import cigar
+    from r1nes.bench import paper
 
-    result = cigar.run()
-    print(f"R1-NES on the cigar: {result.message} c = {result.history['c'][-1]:.2f} (log 1000 = 6.91)")
-    cigar.draw(result, options.out / "cigar")
-    print(f"{options.out / 'cigar'}.svg, .png, .pdf")
-    return 0 if result.success else 1
+    for name in options.figure or []:
+        if name not in paper.FIGURES:
+            raise ValueError(f"--figure must be one of {', '.join(paper.FIGURES)}; got {name!r}")
+    failures = paper.reproduce(
+        options.out, figures=options.figure, full=options.full, measure=not options.no_run, jobs=options.jobs
+    )
+    for failure in failures:
+        print(f"r1nes: {failure}", file=sys.stderr)
+    for name in options.figure or ["index"]:
+        print(options.out / (f"{name}.svg" if options.figure else f"{name}.html"))
+    return 1 if failures else 0
 
 
 def _bench(options: argparse.Namespace) -> int:
     from r1nes.bench import comparison, runner
     from r1nes.bench.statistics import summarize
 
-    try:
-        cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
-        records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
-    except (BlockingIOError, ValueError) as error:
-        print(f"r1nes: {error}", file=sys.stderr)
-        return 2
+    cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
+    records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
     if records:
         summaries = summarize(records)
         print(comparison.table(summaries))

@@ -55,23 +55,24 @@ def _aligned(rows: list[list[str]]) -> Iterable[str]:
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 
 
-def draw(summaries: Summaries, path: Path) -> None:
-    """A panel per function; a method's line has a point in each dimension where half its runs succeed."""
+def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None:
+    """A panel per function; a method's line has a point in each dimension where ``statistic`` is finite."""
+    heights = {key: getattr(summary, statistic) for key, summary in summaries.items()}
+    heights = {key: height for key, height in heights.items() if math.isfinite(height)}
     methods = list(dict.fromkeys(method for method, _, _ in summaries))
     functions = list(dict.fromkeys(function for _, function, _ in summaries))
     dims = sorted({dim for _, _, dim in summaries})
-    medians = [summary.median for summary in summaries.values() if summary.median < math.inf] or [1.0]
+    lowest, highest = min(heights.values(), default=1.0), max(heights.values(), default=1.0)
     columns = min(PANELS, len(functions))
-    with figure(path, columns, rows=math.ceil(len(functions) / columns)) as panels:
+    with figure(path, columns, rows=math.ceil(len(functions) / columns), width=2.7, height=2.4) as panels:
         for panel, function in zip(panels, functions, strict=False):
             for number, method in enumerate(methods):
-                keys = [(method, function, dim) for dim in dims if (method, function, dim) in summaries]
-                solved = [key for key in keys if summaries[key].median < math.inf]
+                solved = [dim for dim in dims if (method, function, dim) in heights]
                 panel.plot(
-                    [dim for _, _, dim in solved],
-                    [summaries[key].median for key in solved],
+                    solved,
+                    [heights[method, function, dim] for dim in solved],
                     color=COLORS[number % 4],
-                    ls=DASHES[number // 4 % 4],
+                    ls=DASHES[(number + number // 4) % 4],
                     marker=MARKERS[number % 8],
                     markersize=4,
                     label=method,
@@ -81,7 +82,7 @@ def draw(summaries: Summaries, path: Path) -> None:
             panel.set_xticks(dims, [str(dim) for dim in dims])
             panel.set_xticks([], minor=True)
             panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)
-            panel.set_ylim(min(medians) / 2, max(medians) * 2)  # the same in all panels
+            panel.set_ylim(lowest / 2, highest * 2)  # the same in all panels
         for panel in panels[len(functions) :]:
             panel.set_axis_off()
         for panel in panels[::columns]:

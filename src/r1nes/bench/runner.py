@@ -126,7 +126,7 @@ def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | st
                 cell = waiting.popleft()
                 receiver, sender = context.Pipe(duplex=False)
                 process: BaseProcess = context.Process(target=_work, args=(cell, sender), daemon=True)
-                with _single_blas_thread():
+                with single_blas_thread():
                     process.start()
                 sender.close()
                 running[receiver] = cell, process
@@ -169,7 +169,7 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _single_blas_thread() -> Iterator[None]:
+def single_blas_thread() -> Iterator[None]:
     """For processes started within: more threads than cores only slow each other down."""
     unset = [name for name in BLAS_THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(unset, "1"))

@@ -1,0 +1,162 @@
+"""The paper's whole evaluation: its grid of runs, its figures, its claims, on one page."""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from r1nes.bench import cigar, comparison, illustrations, timing
+from r1nes.bench.bbob import FUNCTIONS
+from r1nes.bench.claims import CLAIMS, SUITED, UNSUITED, Findings
+from r1nes.bench.measure import Cell
+from r1nes.bench.page import Section, Table, write
+from r1nes.bench.records import read
+from r1nes.bench.runner import cell_of, run, single_blas_thread
+from r1nes.bench.statistics import Summary, summarize
+
+METHODS = ["r1nes", "snes", "xnes"]
+XNES_UP_TO = 64  # as in the paper, where a run took hours
+
+QUICK_DIMS, QUICK_TRIALS = [2, 4, 8, 16, 32], 3
+FULL_DIMS, FULL_TRIALS = [2**k for k in range(1, 10)], 20
+
+GRIDS = {"suited": SUITED, "unsuited": UNSUITED}
+FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
+
+
+def budget(function: str, dim: int) -> int:
+    """Evaluations that a run may take: where one is spent, the method has failed.
+
+    R1-NES needs the most where it succeeds, on Rosenbrock's function: about 150 d².
+    """
+    return 3_000 * dim if function in {"f1", "f5"} else 100_000 + 10_000 * dim + 300 * dim * dim
+
+
+def cells(functions: list[str], *, full: bool) -> list[Cell]:
+    """The paper's grid; or a small one for a first look, with half of the budget."""
+    dims, trials = (FULL_DIMS, FULL_TRIALS) if full else (QUICK_DIMS, QUICK_TRIALS)
+    return [
+        Cell(method, function, dim, trial, budget(function, dim) // (1 if full else 2))
+        for function in functions
+        for dim in dims
+        for method in METHODS
+        for trial in range(1, trials + 1)
+        if method != "xnes" or dim <= XNES_UP_TO
+    ]
+
+
+def reproduce(
+    out: Path, *, figures: list[str] | None = None, full: bool = False, measure: bool = True, jobs: int = 1
+) -> list[str]:
+    """Measure what ``out`` has no record of, draw the figures, and write ``index.html`` if all are wanted.
+
+    Args:
+        out: The folder of the records and of all that is made of them.
+        figures: Names out of ``FIGURES``; all by default.
+        full: The paper's grid instead of a small one.
+        measure: Whether to run what is missing, or to draw what there is.
+        jobs: Runs at a time.
+
+    Returns:
+        What went wrong, a line each.
+    """
+    wanted = FIGURES if figures is None else figures
+    grid = [cell for name in wanted if name in GRIDS for cell in cells(GRIDS[name], full=full)]
+    path = out / "records.jsonl"
+    failures: dict[Cell, str] = {}
+    if measure:
+        records, failures = run(grid, path, jobs=jobs) if grid else ([], {})
+    else:
+        found, planned = (read(path) if path.exists() else []), set(grid)
+        records = [record for record in found if cell_of(record) in planned]
+    findings = Findings(
+        summarize(sorted(records, key=lambda record: (int(record["function"][1:]), record["dim"]))),
+        _kept(out / "timing.json", _measure_timing, measure) if "runtime" in wanted else [],
+        _kept(out / "cigar.json", cigar.measure, measure) if "cigar" in wanted else [],
+    )
+    sections = [section for name in wanted if (section := _draw(name, findings, out)) is not None]
+    if figures is None:
+        write(
+            out / "index.html", sections, [(claim, claim.judge(findings)) for claim in CLAIMS], len(records)
+        )
+    return [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
+
+
+def _kept(path: Path, measure: Callable[[], list[Any]], may_measure: bool) -> list[Any]:
+    """What ``path`` holds; else what is measured now, and held there from now on."""
+    if not path.exists():
+        if not may_measure:
+            return []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(measure(), indent=1) + "\n")
+        partial.replace(path)
+    kept: list[Any] = json.loads(path.read_text())
+    return kept
+
+
+def _measure_timing() -> list[timing.Timing]:
+    """In a process of its own, whose BLAS has one thread from the start."""
+    with single_blas_thread(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(timing.measure).result()
+
+
+def _draw(name: str, findings: Findings, out: Path) -> Section | None:
+    """Draw one figure; None where there is nothing to draw it from."""
+    path = out / name
+    if name in GRIDS:
+        summaries = {key: value for key, value in findings.summaries.items() if key[1] in GRIDS[name]}
+        if not summaries:
+            return None
+        comparison.draw(summaries, path, statistic="median_solved")
+        return Section(name, _grid_table(summaries))
+    if name == "runtime":
+        if not findings.timings:
+            return None
+        timing.draw(findings.timings, path)
+        return Section(name, _timing_table(findings.timings))
+    if name == "cigar":
+        if not findings.cigar:
+            return None
+        cigar.draw(findings.cigar, path)
+        return Section(name, _cigar_table(findings.cigar))
+    {"gradients": illustrations.draw_gradients, "parameterisations": illustrations.draw_parameterisations}[
+        name
+    ](path)
+    return Section(name)
+
+
+def _grid_table(summaries: comparison.Summaries) -> Table:
+    methods = list(dict.fromkeys(method for method, _, _ in summaries))
+    rows = []
+    for function, dim in dict.fromkeys((function, dim) for _, function, dim in summaries):
+        row = [f"{function} {FUNCTIONS[function].name}", str(dim)]
+        for method in methods:
+            summary = summaries.get((method, function, dim))
+            row.append("" if summary is None else _entry(summary))
+        rows.append(row)
+    return Table(["function", "d", *methods], rows)
+
+
+def _entry(summary: Summary) -> str:
+    """Evaluations, or the precision where the paper leaves the cell out; then solved out of all runs."""
+    left_out = math.isnan(summary.median_solved)
+    reached = f"({summary.precision:.0e})" if left_out else f"{summary.median_solved:,.0f}"
+    return f"{reached} {summary.solved}/{summary.runs}"
+
+
+def _timing_table(timings: list[timing.Timing]) -> Table:
+    methods = list(dict.fromkeys(str(t["method"]) for t in timings))
+    cost = {(t["method"], t["dim"]): f"{t['microseconds']:.1f}" for t in timings}
+    dims = sorted({int(t["dim"]) for t in timings})
+    return Table(["d", *methods], [[str(dim), *(cost.get((m, dim), "") for m in methods)] for dim in dims])
+
+
+def _cigar_table(runs: list[cigar.Run]) -> Table:
+    rows = [[str(run[name]) for name in ("seed", "evaluations", "c")] for run in runs]
+    return Table(["seed", "evaluations to 1e-8", "last c"], rows)

@@ -1,0 +1,122 @@
+"""What a method itself costs per evaluation: the time of ask and tell, without the objective."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from scipy.linalg import expm
+
+from r1nes.arrays import Array
+from r1nes.bench.style import BLACK, BLUE, GREY, ORANGE, figure
+from r1nes.optimizer import Optimizer
+from r1nes.strategies import STRATEGIES
+from r1nes.strategies.full import XNES
+
+Timing = dict[str, float | str]  # method, dim, microseconds
+
+DIMS = [2**k for k in range(1, 10)]  # the paper's
+FURTHER = [1024, 2048, 4096, 8192]  # where nothing but the growth with d is left of a linear cost
+POPSIZE = 102  # of R1-NES at d = 512; beyond, d/5 samples of d numbers would measure the caches
+SLICE = 0.02  # seconds of one repeat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseXNES(XNES):
+    """xNES with its matrix exponential taken as printed, O(d³) per generation."""
+
+    def update(self, noise: Array, utilities: Array) -> Self:
+        """The same step as ``XNES.update``."""
+        d, w, s, B = self.mean.size, utilities, noise, self.shape
+        grad_M = (s.T * w) @ s - w.sum() * np.eye(d)
+        grad_sigma = float(np.trace(grad_M)) / d
+        return replace(
+            self,
+            mean=self.mean + self.rate_mean * self.sigma * (B @ (w @ s)),
+            sigma=self.sigma * math.exp(0.5 * self.rate_sigma * grad_sigma),
+            shape=B @ expm(0.5 * self.rate_shape * (grad_M - grad_sigma * np.eye(d))),
+        )
+
+
+def _ours(method: str, dim: int) -> Optimizer:
+    popsize = min(POPSIZE, STRATEGIES[method].default_popsize(dim))
+    return Optimizer(np.ones(dim), 1.0, method=method, popsize=popsize, rng=1)
+
+
+def _dense(dim: int) -> Optimizer:
+    optimizer = _ours("xnes", dim)
+    strategy = optimizer.strategy
+    optimizer.strategy = DenseXNES(*(getattr(strategy, field.name) for field in fields(XNES)))
+    return optimizer
+
+
+METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
+    "r1nes": (lambda dim: _ours("r1nes", dim), [*DIMS, *FURTHER]),
+    "snes": (lambda dim: _ours("snes", dim), [*DIMS, *FURTHER]),
+    "xnes": (lambda dim: _ours("xnes", dim), DIMS),
+    "xnes, dense exponential": (_dense, DIMS),
+}
+
+
+def measure(repeats: int = 5) -> list[Timing]:
+    """The best of several repeats, taken in turns, for each method and dimension."""
+    cells = [(method, dim) for method, (_, dims) in METHODS.items() for dim in dims]
+    best = dict.fromkeys(cells, math.inf)
+    for _ in range(repeats):
+        for method, dim in cells:
+            best[method, dim] = min(best[method, dim], _seconds(METHODS[method][0](dim)))
+    return [
+        {"method": method, "dim": dim, "microseconds": round(1e6 * seconds, 3)}
+        for (method, dim), seconds in best.items()
+    ]
+
+
+def _seconds(optimizer: Optimizer) -> float:
+    """Per evaluation, over a slice of time but the first generation."""
+    spent, counted = 0.0, 0
+    while spent < SLICE or counted == 0:
+        began = time.process_time()
+        X = optimizer.ask()
+        asked = time.process_time()
+        values = (X * X).sum(axis=1)
+        evaluated = time.process_time()
+        optimizer.tell(X, values)
+        optimizer.stop()
+        told = time.process_time()
+        if optimizer.generation > 1:
+            spent += (asked - began) + (told - evaluated)
+            counted += len(X)
+    return spent / counted
+
+
+def draw(timings: list[Timing], path: Path) -> None:
+    """Microseconds over d, log-log, with a slope of 1 and of 3 to compare with."""
+    looks = [(BLUE, "-", "o"), (ORANGE, "--", "s"), (BLACK, "-.", "D"), (GREY, ":", "^")]
+    with figure(path, 1, width=5.2, height=3.8) as (panel,):
+        for method, (color, style, marker) in zip(METHODS, looks, strict=True):
+            points = [(t["dim"], t["microseconds"]) for t in timings if t["method"] == method]
+            dims, costs = zip(*points, strict=True)
+            panel.plot(dims, costs, color=color, ls=style, marker=marker, ms=4, label=method)
+        for slope, at, cost in ((1, np.array([1024, 8192]), 5.0), (3, np.array([128, 512]), 160.0)):
+            panel.plot(at, cost * (at / at[0]) ** slope, color=BLACK, lw=0.6)
+            panel.annotate(
+                f"d{'³' if slope == 3 else ''}", (at[1], cost * (at[1] / at[0]) ** slope), fontsize=8
+            )
+        panel.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="µs per evaluation")
+        panel.set_xticks([*DIMS, *FURTHER], [str(dim) for dim in [*DIMS, *FURTHER]], fontsize=7)
+        panel.set_xticks([], minor=True)
+        panel.legend(loc="upper left")
+
+
+def exponent(timings: list[Timing], method: str, least: int) -> float:
+    """The slope of log time over log d, fitted from dimension ``least`` on."""
+    points = [
+        (t["dim"], t["microseconds"]) for t in timings if t["method"] == method and int(t["dim"]) >= least
+    ]
+    dims, costs = np.log(np.array(points, dtype=float)).T
+    return float(np.polyfit(dims, costs, 1)[0])

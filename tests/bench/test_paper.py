@@ -1,0 +1,123 @@
+"""The paper's page, from a small grid of real runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from r1nes.bench import paper, timing
+from r1nes.bench.claims import CLAIMS, SUITED, UNSUITED
+from r1nes.bench.measure import Cell
+from r1nes.bench.records import read
+from r1nes.cli import main
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run of everything on a grid that takes seconds."""
+    folder = tmp_path_factory.mktemp("paper")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paper, "QUICK_DIMS", [2, 8])
+        patch.setattr(paper, "QUICK_TRIALS", 1)
+        patch.setattr(paper, "budget", lambda *_: 8_000)
+        patch.setattr(paper, "_measure_timing", _few_timings)
+        assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
+        before = (folder / "records.jsonl").read_bytes()
+        assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
+        assert (folder / "records.jsonl").read_bytes() == before, "a second time, nothing is left to run"
+    return folder
+
+
+def _few_timings() -> list[timing.Timing]:
+    return [
+        {"method": method, "dim": dim, "microseconds": 0.01 * dim}
+        for method, (_, dims) in timing.METHODS.items()
+        for dim in dims
+    ]
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would fetch, and what it would show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag != "a":
+            self.sources += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_every_cell_was_run_once(out: Path) -> None:
+    records = read(out / "records.jsonl")
+    assert len(records) == 12 * 2 * 3
+    assert len({(r["method"], r["function"], r["dim"], r["trial"]) for r in records}) == len(records)
+
+
+def test_the_page_is_whole_and_fetches_nothing(out: Path) -> None:
+    reader = Reader()
+    reader.feed((out / "index.html").read_text())
+    figures = [source for source in reader.sources if source.startswith("data:image/svg+xml;base64,")]
+    assert len(figures) == len(paper.FIGURES)
+    assert all(source.startswith("data:") for source in reader.sources)
+    text = " ".join(reader.text)
+    assert "72 recorded runs" in text
+    for claim in CLAIMS:
+        assert claim.says in text
+    assert text.count("not run") == 1, "everything but Rosenbrock in 512 dimensions was run"
+    assert re.search(r"f8 Rosenbrock\s+8\s+", text)
+
+
+def test_every_figure_is_there_in_three_formats(out: Path) -> None:
+    for name in paper.FIGURES:
+        for suffix in ("svg", "png", "pdf"):
+            assert (out / f"{name}.{suffix}").stat().st_size > 5_000
+
+
+def test_drawing_alone_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paper", "--no-run", "--out", str(tmp_path)]) == 0
+    assert not (tmp_path / "records.jsonl").exists()
+    assert (tmp_path / "index.html").read_text().count(">not run<") == len(CLAIMS)
+    assert (tmp_path / "gradients.svg").exists()
+    assert not (tmp_path / "cigar.svg").exists()
+    assert "index.html" in capsys.readouterr().out
+
+
+def test_the_cigar_figure_alone(tmp_path: Path) -> None:
+    assert main(["paper", "--figure", "cigar", "--out", str(tmp_path)]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"cigar.{s}" for s in ("json", "pdf", "png", "svg")
+    ]
+    runs = json.loads((tmp_path / "cigar.json").read_text())
+    assert [run["seed"] for run in runs] == list(range(11))
+    assert all(run["solved"] for run in runs)
+    first = {suffix: (tmp_path / f"cigar.{suffix}").read_bytes() for suffix in ("svg", "png", "pdf")}
+    for label in ("log 1000", "best so far", "λ = log σ", "c = log ‖u‖"):
+        assert label.encode() in first["svg"]
+    assert main(["paper", "--figure", "cigar", "--no-run", "--out", str(tmp_path)]) == 0
+    for suffix, content in first.items():
+        assert (tmp_path / f"cigar.{suffix}").read_bytes() == content, "the same data give the same file"
+
+
+def test_an_unknown_figure_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paper", "--figure", "7"]) == 2
+    error = capsys.readouterr().err
+    assert error == "r1nes: --figure must be one of suited, unsuited, runtime, cigar, gradients, " + (
+        "parameterisations; got '7'\n"
+    )
+
+
+def test_the_full_grid_is_the_papers() -> None:
+    cells = paper.cells(SUITED + UNSUITED, full=True)
+    assert len(cells) == 12 * 20 * (9 + 9 + 6)
+    assert {cell.dim for cell in cells if cell.method == "xnes"} == {2, 4, 8, 16, 32, 64}
+    assert Cell("r1nes", "f8", 512, 20, paper.budget("f8", 512)) in cells
+    assert paper.budget("f8", 128) > 2.5e6
