@@ -9,8 +9,6 @@ Evolutionary Computation 9(2), 2001; the ridge as in BBOB, with x₁² in place 
 J. Sakuma, S. Kobayashi: Latent variable crossover for k-tablet structures, GECCO 2005.
 """
 
-# NumPy's stubs give Any for reductions and matrix products.
-
 from __future__ import annotations
 
 import numpy as np

@@ -13,8 +13,6 @@ N. Hansen, S. Finck, R. Ros, A. Auger: Real-parameter black-box optimization ben
 noiseless functions definitions, INRIA research report RR-6829.
 """
 
-# NumPy's stubs give Any for reductions and matrix products.
-
 from __future__ import annotations
 
 import math
