@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--functions", type=_names, default="f1,f12", metavar="NAMES")
     bench.add_argument("--dims", type=_numbers, default="8,32", metavar="NUMBERS")
     bench.add_argument("--trials", type=int, default=3, help="runs of each cell (default: %(default)s)")
-    bench.add_argument("--budget", type=int, help="evaluations per run (default: by function and dimension)")
+    bench.add_argument("--budget", type=int, help="evaluations per run (default: by dimension)")
     bench.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: %(default)s)"
     )

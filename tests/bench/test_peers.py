@@ -82,6 +82,12 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         measure(Cell("crfmnes", "f1", 8, 1, 1000))
 
 
+def test_a_peer_that_stops_by_itself_says_why() -> None:
+    f = Watched(problem("sphere", dim=8), 1000)
+    stop = solve("cma", f, np.full(8, 1e18), 1.0)  # where a step of 1 is lost in rounding
+    assert stop == dict.fromkeys(["noeffectcoord", "noeffectaxis"], f.evaluations)
+
+
 def test_a_breakdown_is_a_reason_to_stop() -> None:
     def divide_by_zero(*_: Any) -> dict[str, float]:
         raise ZeroDivisionError

@@ -76,7 +76,7 @@ def _cma(
     while not es.stop():
         X = es.ask()
         es.tell(X, f(np.asarray(X)).tolist())
-    return {reason: float(np.max(value)) for reason, value in es.stop().items()}
+    return dict.fromkeys(es.stop(), f.evaluations)  # its values may be lists or None
 
 
 def _cmaes(cmaes: Any, f: Watched, x0: Array, sigma0: float, seed: int, *, name: str) -> dict[str, float]:
@@ -119,8 +119,7 @@ def _pypop7(
         },
     )
     f.popsize = optimizer.n_individuals
-    optimizer.optimize()
-    return {"unknown": f.evaluations}
+    return {"termination_signal": float(optimizer.optimize()["termination_signal"])}
 
 
 PEERS: dict[str, Peer] = {
