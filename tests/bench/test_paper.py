@@ -119,5 +119,5 @@ def test_the_full_grid_is_the_papers() -> None:
     cells = paper.cells(SUITED + UNSUITED, full=True)
     assert len(cells) == 12 * 20 * (9 + 9 + 6)
     assert {cell.dim for cell in cells if cell.method == "xnes"} == {2, 4, 8, 16, 32, 64}
-    assert Cell("r1nes", "f8", 512, 20, paper.budget("f8", 512)) in cells
-    assert paper.budget("f8", 128) > 2.5e6
+    assert Cell("r1nes", "f8", 512, 20, paper.budget(512)) in cells
+    assert paper.budget(128) > 2.5e6

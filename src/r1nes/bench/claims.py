@@ -79,7 +79,7 @@ def _rosenbrock(found: Findings) -> Verdict:
 
 
 def _at_least_as_good(found: Findings) -> Verdict:
-    worse: dict[str, list[str]] = {}
+    worse: dict[str, list[tuple[str, int]]] = {}
     total = 0
     for function, dim in found.cells(SUITED, "r1nes"):
         rivals = [method for method in ("snes", "xnes") if (method, function, dim) in found.summaries]
@@ -87,13 +87,13 @@ def _at_least_as_good(found: Findings) -> Verdict:
             total += 1
             ours, theirs = (found.evaluations(method, function, dim) for method in ("r1nes", rival))
             if ours > TOLERANCE * theirs:
-                worse.setdefault(rival, []).append(f"{function} d={dim}")
+                worse.setdefault(rival, []).append((function, dim))
     if not total:
         return Verdict(NOT_RUN, "")
     better = total - sum(map(len, worse.values()))
     text = f"In {better} of {total} comparisons."
     for rival, places in worse.items():
-        text += f" {rival} needs fewer evaluations in {len(places)}: {', '.join(places)}."
+        text += f" {rival} needs fewer evaluations in {len(places)}: {_places(places)}."
     return Verdict(HOLDS if better == total else DIFFERS, text)
 
 
@@ -102,12 +102,12 @@ def _comparable_with_xnes(found: Findings) -> Verdict:
     if not cells:
         return Verdict(NOT_RUN, "")
     far = [
-        f"{function} d={dim}"
+        (function, dim)
         for function, dim in cells
         if found.evaluations("r1nes", function, dim) > COMPARABLE * found.evaluations("xnes", function, dim)
     ]
     text = f"In {len(cells) - len(far)} of {len(cells)} cells"
-    text += f"; not on {', '.join(far)}." if far else "."
+    text += f"; not on {_places(far)}." if far else "."
     return Verdict(HOLDS if len(far) <= (1 - MOST) * len(cells) else DIFFERS, text)
 
 
@@ -128,9 +128,9 @@ def _fails_on_the_four(found: Findings) -> Verdict:
     cells = [(function, dim) for function, dim in found.cells(UNSUITED, "r1nes") if dim >= TELLING]
     if not cells:
         return Verdict(NOT_RUN, "")
-    solved = [f"{function} d={dim}" for function, dim in cells if found.solves("r1nes", function, dim)]
+    solved = [(function, dim) for function, dim in cells if found.solves("r1nes", function, dim)]
     text = f"Unsolved in {len(cells) - len(solved)} of {len(cells)} cells"
-    text += f"; solved: {', '.join(solved)}." if solved else "."
+    text += f"; solved: {_places(solved)}." if solved else "."
     return Verdict(DIFFERS if solved else HOLDS, text)
 
 
@@ -152,6 +152,18 @@ def _cigar(found: Findings) -> Verdict:
     solved = sum(run["solved"] for run in found.cigar)
     text = f"c = {c:.2f} at the median of {len(found.cigar)} runs, {solved} of them solved; log 1000 = 6.91."
     return Verdict(HOLDS if abs(c - math.log(1000)) < 0.5 else DIFFERS, text)
+
+
+def _places(cells: list[tuple[str, int]]) -> str:
+    """Each function once, with its dimensions.
+
+    >>> _places([("f1", 2), ("f8", 4), ("f1", 8)])
+    'f1 (d = 2, 8), f8 (d = 4)'
+    """
+    dims: dict[str, list[str]] = {}
+    for function, dim in cells:
+        dims.setdefault(function, []).append(str(dim))
+    return ", ".join(f"{function} (d = {', '.join(where)})" for function, where in dims.items())
 
 
 def _listed(functions: set[str]) -> str:
