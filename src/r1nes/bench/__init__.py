@@ -1,1 +1,5 @@
-"""The paper's experiments: problems, figures and, around them, everything that measures."""
+"""The paper's experiments: problems, runs, figures, verdicts, and other packages side by side."""
+
+from r1nes.bench.problems import problem
+
+__all__ = ["problem"]
