@@ -159,3 +159,27 @@ def numerical_slopes(covariance: Callable[[Array], Array], at: Array, step: floa
         down[i] -= step
         slopes.append((covariance(up) - covariance(down)) / (2 * step))
     return slopes
+
+
+def signed_rank_covariance(log_sigma: float, V: Array, c: Array) -> tuple[Array, Sequence[Array]]:
+    """C = e^{2λ}(I + Vᵀ(e^{2c} − 1)V) and a basis of what λ, c and V can change of it.
+
+    The slopes, in this order: along λ; along each c_i; for each direction i, turning it towards each of the
+    d − k axes across V; turning i towards j for each i < j.
+    """
+    k, d = V.shape
+    scale, variances = math.exp(2 * log_sigma), np.exp(2 * c)
+    C = scale * (np.eye(d) + (V.T * (variances - 1)) @ V)
+    slopes = [2 * C]
+    slopes += [scale * 2 * variances[i] * np.outer(V[i], V[i]) for i in range(k)]
+    for i in range(k):
+        for e in axes_across(V):
+            slopes.append(scale * (variances[i] - 1) * (np.outer(e, V[i]) + np.outer(V[i], e)))
+    for i, j in itertools.combinations(range(k), 2):
+        slopes.append(scale * (variances[i] - variances[j]) * (np.outer(V[i], V[j]) + np.outer(V[j], V[i])))
+    return C, slopes
+
+
+def axes_across(V: Array) -> Array:
+    """An orthonormal basis of what is perpendicular to the rows of V, in rows."""
+    return np.linalg.svd(V)[2][len(V) :]

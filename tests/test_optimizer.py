@@ -17,7 +17,7 @@ from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.noise import Noise
 
-METHODS = ["r1nes", "snes", "xnes"]
+METHODS = ["r1nes", "rknes", "snes", "xnes"]
 
 
 def steps(optimizer: Optimizer, count: int, fun: Callable[[Array], Array] = rosenbrock) -> Array:
@@ -274,7 +274,7 @@ class TestStart:
             ({"sigma0": math.inf}, ValueError, "sigma0 must be finite and above 0, got inf"),
             ({"sigma0": "1"}, TypeError, "sigma0 must be a number, got '1'"),
             ({"sigma0": [1, 2]}, TypeError, "sigma0 must be a number"),
-            ({"method": "cma"}, ValueError, "method must be one of r1nes, snes, xnes, got 'cma'"),
+            ({"method": "cma"}, ValueError, "method must be one of r1nes, rknes, snes, xnes, got 'cma'"),
             ({"popsize": 1}, ValueError, "popsize must be a whole number of at least 2, got 1"),
             ({"popsize": 7.5}, ValueError, "popsize must be a whole number of at least 2, got 7.5"),
             ({"max_evals": 3}, ValueError, "max_evals must be a whole number of at least 5, got 3"),

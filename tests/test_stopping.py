@@ -16,7 +16,7 @@ from functions import sphere
 from r1nes.arrays import Array
 from r1nes.stopping import MESSAGES, STATUS, describe, succeeded
 
-METHODS = ["r1nes", "snes", "xnes"]
+METHODS = ["r1nes", "rknes", "snes", "xnes"]
 
 
 def run(fun: Callable[[Array], Array], x0: Array | None = None, **options: object) -> dict[str, float]:
@@ -76,7 +76,8 @@ class TestReasons:
     def test_sigma_overflow(self, method: str) -> None:
         stop = run(lambda X: X.sum(axis=1), method=method, max_condition=1e300)
         assert "sigma_overflow" in stop
-        assert "condition" in run(lambda X: X.sum(axis=1), method=method)
+        usual = run(lambda X: X.sum(axis=1), method=method)
+        assert usual.keys() & {"condition", "sigma_overflow"}
 
     def test_stagnation_on_pure_noise(self, method: str) -> None:
         noise = np.random.default_rng(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +28,7 @@ class Optimizer:
         x0: Where to start, a vector of numbers. float32 stays float32; all else becomes float64.
         sigma0: The standard deviation of the first samples around ``x0``, in the units of ``x0``. By
             default 1, or 0.3 times the narrowest side of a finite box.
-        method: The search distribution: ``"r1nes"``, ``"snes"`` or ``"xnes"``.
+        method: The search distribution: ``"r1nes"``, ``"rknes"``, ``"snes"`` or ``"xnes"``.
         popsize: Points per generation; by default the method's own choice for ``len(x0)`` variables.
         utilities: A weight per rank, best first; by default the method's own.
         bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded. Points beyond a
@@ -41,7 +42,7 @@ class Optimizer:
             what the method's arithmetic can bear.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
-            ``rate_shape``.
+            ``rate_shape``; for ``"rknes"`` also ``rate_scales`` and ``rank``.
 
     Examples:
         >>> import numpy as np, r1nes
@@ -69,7 +70,7 @@ class Optimizer:
         ftol: float = 1e-12,
         max_condition: float | None = None,
         rng: Seed = None,
-        **settings: float,
+        **settings: Any,
     ) -> None:
         """Checks every setting and draws nothing but what the method's start needs."""
         mean = as_start(x0)
@@ -170,7 +171,8 @@ class Optimizer:
         return result
 
     def _draw(self) -> Array:
-        return self._noise.rows(self.generation + 1, 0, self.popsize)
+        rows = self.popsize // 2 if self.strategy.mirrored else self.popsize
+        return self._noise.rows(self.generation + 1, 0, rows)
 
     def _count_nan(self, ranked: Array) -> None:
         if math.isnan(ranked[-1]):
@@ -220,7 +222,7 @@ def _values(values: ArrayLike, n: int) -> Array:
     return told.astype(np.float64).reshape(n)
 
 
-def _strategy_type(method: str, d: int, settings: dict[str, float]) -> type[Strategy]:
+def _strategy_type(method: str, d: int, settings: dict[str, Any]) -> type[Strategy]:
     if method not in STRATEGIES:
         raise ValueError(f"method must be one of {', '.join(STRATEGIES)}, got {method!r}")
     strategy_type = STRATEGIES[method]
@@ -237,12 +239,16 @@ def _strategy_type(method: str, d: int, settings: dict[str, float]) -> type[Stra
     for name, value in settings.items():
         if name not in known:
             raise TypeError(f"{name} is not a setting of method={method!r}; it knows {', '.join(known)}")
-        at_least_zero(name, value)
+        if name.startswith("rate_"):
+            at_least_zero(name, value)
     return strategy_type
 
 
 def _popsize(popsize: int | None, strategy_type: type[Strategy], d: int) -> int:
-    return strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
+    n = strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
+    if strategy_type.mirrored and n % 2:
+        raise ValueError(f"popsize must be even for a method whose samples come in pairs, got {n}")
+    return n
 
 
 def _default_sigma(edges: tuple[Array, Array] | None) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from r1nes.arrays import Array
 from r1nes.strategies.diagonal import SNES
 from r1nes.strategies.full import XNES
+from r1nes.strategies.rank_k import RkNES
 from r1nes.strategies.rank_one import R1NES
 
 
@@ -19,11 +20,12 @@ class Strategy(Protocol):
     """
 
     min_dim: ClassVar[int]  # the fewest variables it is defined for
+    mirrored: ClassVar[bool]  # whether each row of noise gives a point and its mirror image
     zero_sum: ClassVar[bool]  # whether its utilities have the uniform baseline subtracted
     max_condition: ClassVar[float]  # where its arithmetic, not the search, reaches its end
 
     @classmethod
-    def start(cls, mean: Array, sigma: float, rng: np.random.Generator) -> Self:
+    def start(cls, mean: Array, sigma: float, rng: np.random.Generator, *args: Any, **settings: Any) -> Self:
         """The first distribution of a run."""
         ...
 
@@ -48,11 +50,11 @@ class Strategy(Protocol):
         ...
 
     def sample(self, noise: Array) -> Array:
-        """Points for standard normal ``noise``, one per row."""
+        """Points for standard normal ``noise``, one per row; then, if mirrored, as many mirror images."""
         ...
 
     def update(self, noise: Array, utilities: Array) -> Self:
-        """The next distribution, given the utility of each row of ``noise``."""
+        """The next distribution, given the utility of each point."""
         ...
 
     def capped(self, limits: Array) -> Self:
@@ -76,4 +78,4 @@ class Strategy(Protocol):
         ...
 
 
-STRATEGIES: dict[str, type[Strategy]] = {"r1nes": R1NES, "snes": SNES, "xnes": XNES}
+STRATEGIES: dict[str, type[Strategy]] = {"r1nes": R1NES, "rknes": RkNES, "snes": SNES, "xnes": XNES}

@@ -25,6 +25,7 @@ class SNES:
     """A Gaussian with independent coordinates, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 1
+    mirrored: ClassVar[bool] = False
     zero_sum: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 

@@ -34,6 +34,7 @@ class XNES:
     """A Gaussian of any shape, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 1
+    mirrored: ClassVar[bool] = False
     zero_sum: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e14  # A is the root of it: half of the digits are gone
 

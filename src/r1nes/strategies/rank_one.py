@@ -40,6 +40,7 @@ class R1NES:
     """A Gaussian with one direction of its own, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 2  # the gradients divide by d − 1
+    mirrored: ClassVar[bool] = False
     zero_sum: ClassVar[bool] = False  # the authors subtract no baseline from the utilities
     max_condition: ClassVar[float] = 1e30
 

@@ -1,0 +1,312 @@
+"""Rank-k natural evolution strategy (RkNES): N(μ, σ²DM²D), M = I + Vᵀ(e^c − 1)V, D diagonal.
+
+The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by e^{c_i}:
+c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy with y ~ N(0, I), and its
+mirror image μ − σDMy is another; y is the whitened sample, so nothing is ever inverted.
+
+In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I) and the metric is
+½ tr(G²), so over these covariances it is the projection of G onto what V, c and σ can change: the block along
+V, the block between V and the rest, and the mean of the rest. With S = Σ w, P = YVᵀ and W = diag(w)
+
+    G_V = PᵀWP − S I                               (1)   within V
+    τ   = Σ w (‖y‖² − ‖p‖²)/(d − k) − S            (2)   the rest, on average
+    H   = PᵀWY − (PᵀWP) V                          (3)   between V and the rest, k × d
+
+    δλ = τ/2,   δc = (diag G_V − τ)/2,   δv_i = H_i e^{c_i}/(e^{2c_i} − 1)        (4)
+
+and for one direction c > 0 this is R1-NES. To it are added, as in CMA-ES: the evolution path as one more
+sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ. Directions
+have a sign: some slots only grow, the others only shrink, and a shrinking one is pulled back weakly, because
+a direction that is shrunk by chance feels no selection.
+
+D learns from the samples across V, g = Σ w y⊥² − S(1 − Σ v²), and only while that stands out of its noise.
+What V has learnt is kept when D moves by δ: long axes Dv, and short ones D⁻¹v, stay where they are in the
+space of x,
+
+    v ← v e^{−δ} for c > 0,   v ← v e^{δ} for c < 0                                (5)
+
+since else each step of D would turn every direction away from where it must point to an angle of e^{−|c|}.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from r1nes.arrays import Array
+
+LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
+PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+TURN = 0.5  # the most that a direction turns in one generation, as a tangent
+MEMORY = 0.02  # of the average that tells the signal of D from its noise
+GATE = 2.0  # how far above the noise, in power, that signal must be
+
+
+class Gradient(NamedTuple):
+    """The natural gradient over the whitened layer: equations (1) to (3)."""
+
+    within: Array  # G_V, (k, k)
+    rest: float  # τ
+    between: Array  # H, (k, d)
+
+
+def natural_gradient(y: Array, w: Array, V: Array) -> Gradient:
+    """Of samples ``y`` with weights ``w``, for the directions ``V``."""
+    k, d = V.shape
+    S = float(w.sum())
+    P = y @ V.T
+    PW = P.T * w
+    PWP = PW @ P
+    squares = np.einsum("ij,ij->i", y, y) - np.einsum("ij,ij->i", P, P)
+    return Gradient(
+        PWP - S * np.eye(k, dtype=y.dtype),  # (1)
+        float(w @ squares) / (d - k) - S,  # (2)
+        PW @ y - PWP @ V,  # (3)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RkNES:
+    """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
+
+    min_dim: ClassVar[int] = 2
+    zero_sum: ClassVar[bool] = True
+    mirrored: ClassVar[bool] = True
+    max_condition: ClassVar[float] = 1e30
+
+    mean: Array  # μ, (d,)
+    log_sigma: float  # λ
+    log_scales: Array  # log D, (d,), of mean 0
+    directions: Array  # V, (k, d), shrinking ones first
+    stretches: Array  # c, (k,), ascending
+    shrinking: int  # how many slots shrink
+    path_sigma: Array  # p_σ, (d,), whitened
+    path: Array  # p_c, (d,), in units of σ
+    signal: Array  # average of the gradient of log D, (d,)
+    signal_noise: float  # the variance it would have without a signal
+    age: int  # generations
+    rate_mean: float  # η_μ
+    rate_sigma: float  # relative to the default of the step size
+    rate_shape: float  # relative to the default of V and c
+    rate_scales: float  # relative to the default of D; 0 leaves D = I
+
+    @classmethod
+    def start(
+        cls,
+        mean: Array,
+        sigma: float,
+        rng: np.random.Generator,
+        *,
+        rank: int | tuple[int, int] | None = None,
+        rate_mean: float = 1.0,
+        rate_sigma: float = 1.0,
+        rate_shape: float = 1.0,
+        rate_scales: float = 1.0,
+    ) -> Self:
+        """Around ``mean``, nearly round, with ``rank`` = (growing, shrinking) random directions."""
+        d = mean.size
+        growing, shrinking = _slots(rank, d)
+        k = growing + shrinking
+        V = np.linalg.qr(rng.standard_normal((d, k)))[0].T
+        c = np.repeat([-LEAST, LEAST], [shrinking, growing])
+        return cls(
+            mean,
+            math.log(sigma),
+            log_scales=np.zeros_like(mean),
+            directions=np.ascontiguousarray(V, mean.dtype),
+            stretches=c.astype(mean.dtype),
+            shrinking=shrinking,
+            path_sigma=np.zeros_like(mean),
+            path=np.zeros_like(mean),
+            signal=np.zeros_like(mean),
+            signal_noise=0.0,
+            age=0,
+            rate_mean=rate_mean,
+            rate_sigma=rate_sigma,
+            rate_shape=rate_shape,
+            rate_scales=rate_scales,
+        )
+
+    @staticmethod
+    def default_popsize(d: int) -> int:
+        """As CMA-ES, but even."""
+        return 2 * ((4 + int(3 * math.log(d))) // 2)
+
+    @property
+    def noise_size(self) -> int:
+        """Normal numbers per pair of samples."""
+        return self.mean.size
+
+    def sample(self, noise: Array) -> Array:
+        """Points for standard normal ``noise``: one per row, then their mirror images."""
+        steps = self.sigma * np.exp(self.log_scales) * self._stretched(noise, self.stretches)  # ~ N(0, C)
+        return np.concatenate([self.mean + steps, self.mean - steps])
+
+    def _stretched(self, y: Array, c: Array) -> Array:
+        """M y, in rows; with −c for c, M⁻¹ y."""
+        return y + (y @ self.directions.T * np.expm1(c)) @ self.directions
+
+    def update(self, noise: Array, utilities: Array) -> Self:
+        """The distribution after one step along the natural gradient."""
+        if not utilities.any():
+            return self
+        n, d, y = utilities.size, self.mean.size, noise
+        first, second = utilities[: n // 2], utilities[n // 2 :]
+        even, odd = first + second, first - second  # what a pair adds to squares, and to sums
+        mu = 1 / float(utilities @ utilities + 1 / n)  # μ_eff, the effective number of selected samples
+
+        D = np.exp(self.log_scales)
+        whitened_step = odd @ y  # Σ w y
+        step = D * self._stretched(whitened_step, self.stretches)  # Σ w (x − μ)/σ
+        path_sigma, change, too_fast = self._cumulative_step_size(whitened_step, mu)
+        c_path = (4 + mu / d) / (d + 4 + 2 * mu / d)
+        path = (1 - c_path) * self.path
+        if not too_fast:
+            path = path + math.sqrt(c_path * (2 - c_path) * mu) * step
+        y_path = self._stretched(path / D, -self.stretches)[None]  # ŷ
+
+        rate = self.rate_shape / (3 * d + 10)
+        weights = min(0.5, rate * mu) * even
+        sampled = natural_gradient(y, weights, self.directions)
+        followed = natural_gradient(y_path, np.full(1, rate, y.dtype), self.directions)
+        gradient = Gradient(
+            sampled.within + followed.within,
+            sampled.rest + followed.rest,
+            sampled.between + followed.between,
+        )
+        pull = PULL * min(0.5, rate * mu)
+        V, c = _turned(self.directions, self.stretches, gradient, self.shrinking, pull)
+        delta, signal, signal_noise = self._step_of_scales(y, y_path, even, mu)
+        V, c = _transported(V, c, delta)
+        shift = float(delta.mean())
+        return replace(
+            self,
+            mean=self.mean + self.rate_mean * self.sigma * step,
+            log_sigma=self.log_sigma + change + 0.5 * gradient.rest + shift,
+            log_scales=self.log_scales + (delta - shift),
+            directions=V,
+            stretches=c,
+            path_sigma=path_sigma,
+            path=path,
+            signal=signal,
+            signal_noise=signal_noise,
+            age=self.age + 1,
+        )
+
+    def _cumulative_step_size(self, whitened_step: Array, mu: float) -> tuple[Array, float, bool]:
+        """The path p_σ, what its length makes of λ, and whether it is longer than a steady state allows."""
+        d = whitened_step.size
+        c_sigma = (mu + 2) / (d + mu + 5)
+        damping = 0.5 * (1 + c_sigma + 2 * max(0.0, math.sqrt((mu - 1) / (d + 1)) - 1))
+        path = (1 - c_sigma) * self.path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * mu) * whitened_step
+        expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
+        excess = math.sqrt(path @ path) / expected
+        begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (self.age + 1)))  # the path starts at 0
+        return path, self.rate_sigma * c_sigma / damping * (excess - 1), excess >= begun * (1.4 + 2 / (d + 1))
+
+    def _step_of_scales(self, y: Array, y_path: Array, even: Array, mu: float) -> tuple[Array, Array, float]:
+        """What to add to log D, and the new average of its gradient with the noise in it."""
+        d, V = y.shape[1], self.directions
+        across, room = _squares_across(y, even, V)
+        signal = (1 - MEMORY) * self.signal + MEMORY * (across - across.mean())
+        noise = (1 - MEMORY) ** 2 * self.signal_noise + MEMORY**2 * 2 * float(even @ even)
+        power = float(signal @ signal) / ((d - 1) * noise)
+        heard = max(0.0, 1 - GATE / max(power, GATE))
+
+        rate = self.rate_scales * 2 * (d + 2) / ((d + 2) ** 2 + mu)
+        followed, _ = _squares_across(y_path, np.full(1, rate, y.dtype), V)
+        gradient = rate * (mu - 2 + 1 / mu) * across + followed
+        gradient = gradient - room * (float(gradient.sum()) / float(room.sum()))
+        return np.clip(0.5 * heard * gradient, -1, 1), signal, noise
+
+    def capped(self, limits: Array) -> Self:
+        """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
+        excess = float((self.stds() / limits).min())
+        return replace(self, log_sigma=self.log_sigma - math.log(excess)) if excess > 1 else self
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation σ across the directions, in the geometric mean of the coordinates."""
+        return math.exp(self.log_sigma)
+
+    def stds(self) -> Array:
+        """The standard deviation of each coordinate."""
+        layer = 1 + np.expm1(2 * self.stretches) @ (self.directions * self.directions)  # diag M²
+        return self.sigma * np.exp(self.log_scales) * np.sqrt(layer)
+
+    def cov(self) -> Array:
+        """The covariance matrix, dense: for inspection and tests, not for large d."""
+        V, d = self.directions, self.mean.size
+        layer = np.eye(d) + (V.T * np.expm1(2 * self.stretches)) @ V
+        D = np.exp(self.log_scales)
+        return self.sigma**2 * D[:, None] * layer * D
+
+    def condition(self) -> float:
+        """A bound of the condition number of the covariance matrix: D's times the layer's."""
+        c = np.append(self.stretches, 0.0)
+        return math.exp(2 * float(np.ptp(self.log_scales) + np.ptp(c)))
+
+    def scalars(self) -> dict[str, float]:
+        """What a history keeps of each generation: λ, the spread of D, and each c."""
+        c = {f"c{i}": float(value) for i, value in enumerate(self.stretches)}
+        return {"lambda": self.log_sigma, "spread": float(np.ptp(self.log_scales)), **c}
+
+
+def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
+    """Growing and shrinking directions; an int has one of three shrink."""
+    if rank is None:
+        return (2, 1) if d > 3 else (1, 0)
+    growing, shrinking = rank if isinstance(rank, tuple) else (rank - rank // 3, rank // 3)
+    if not (growing >= 0 and shrinking >= 0 and 1 <= growing + shrinking < d):
+        raise ValueError(
+            f"rank must be 1 to {d - 1} directions, or a pair (growing, shrinking), got {rank!r}"
+        )
+    return growing, shrinking
+
+
+def _turned(V: Array, c: Array, gradient: Gradient, shrinking: int, pull: float) -> tuple[Array, Array]:
+    """V and c after the step (4): turned out of their span, and within it by an eigenproblem."""
+    turn = gradient.between / (2 * np.sinh(c))[:, None]  # e^c/(e^{2c} − 1) = 1/(2 sinh c)
+    tangents = np.linalg.norm(turn, axis=1, keepdims=True)
+    V = V + turn * np.minimum(1, TURN / np.maximum(tangents, TURN))
+
+    g, U = np.linalg.eigh(gradient.within - gradient.rest * np.eye(c.size, dtype=c.dtype))
+    grown = (U * np.exp(np.clip(g, -1, 1))) @ U.T
+    variances, U = np.linalg.eigh(np.exp(c)[:, None] * grown * np.exp(c))  # ascending: shrinking ones first
+    V, c = U.T @ V, 0.5 * np.log(np.maximum(variances, np.finfo(c.dtype).tiny))
+    c[:shrinking] = np.clip(c[:shrinking] + pull, SHORTEST, -LEAST)
+    c[shrinking:] = np.clip(c[shrinking:], LEAST, LONGEST)
+    return _orthonormal(V, c), c
+
+
+def _transported(V: Array, c: Array, delta: Array) -> tuple[Array, Array]:
+    """V and c that leave the long and the short axes where they were while log D moves by ``delta``: (5)."""
+    if not delta.any():
+        return V, c
+    V = V * np.exp(-np.sign(c)[:, None] * delta)
+    lengths = np.linalg.norm(V, axis=1)
+    c = np.sign(c) * 0.5 * np.log1p(np.expm1(2 * np.abs(c)) * lengths**2)
+    return _orthonormal(V, c), c
+
+
+def _orthonormal(V: Array, c: Array) -> Array:
+    """The rows of ``V`` made orthonormal; those with the largest |c| move the least."""
+    order = np.argsort(-np.abs(c))
+    Q, R = np.linalg.qr(V[order].T)
+    orthonormal = np.empty_like(V)
+    orthonormal[order] = (Q * np.sign(np.diag(R))).T
+    return orthonormal
+
+
+def _squares_across(y: Array, w: Array, V: Array) -> tuple[Array, Array]:
+    """Σ w (y⊥² − E y⊥²) per coordinate, y⊥ the part across ``V``, and E y⊥² itself."""
+    P = y @ V.T
+    PW = P.T * w
+    y_y = w @ (y * y)
+    y_v = np.einsum("ki,ki->i", V, PW @ y)
+    v_v = np.einsum("ki,ki->i", V, (PW @ P) @ V)
+    room = 1 - np.einsum("ki,ki->i", V, V)
+    return y_y - 2 * y_v + v_v - float(w.sum()) * room, room

@@ -1,0 +1,148 @@
+"""RkNES: its natural gradient against F⁻¹∇ log p, its identity with R1-NES, and what its parts are for."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+import oracles
+import r1nes
+from r1nes.arrays import Array
+from r1nes.bench.problems import problem
+from r1nes.strategies.rank_k import RkNES, _orthonormal, _squares_across, _transported, natural_gradient
+
+
+def directions(d: int, k: int, seed: int = 0) -> Array:
+    return np.linalg.qr(np.random.default_rng([d, k, seed]).standard_normal((d, k)))[0].T
+
+
+@pytest.mark.parametrize(
+    ("d", "c"),
+    [(d, c) for d in (3, 5, 12) for c in ([0.7], [-0.9], [-1.5, 0.4], [-2.0, 0.5, 1.1]) if len(c) < d],
+)
+def test_the_natural_gradient_is_the_inverse_fisher_times_the_gradient(d: int, c: list[float]) -> None:
+    stretches, log_sigma = np.array(c), 0.3
+    k, V = len(c), directions(d, len(c))
+    C, slopes = oracles.signed_rank_covariance(log_sigma, V, stretches)
+    F = oracles.fisher_by_traces(C, slopes)
+    rng = np.random.default_rng(1)
+    y, w = rng.standard_normal((6, d)), rng.standard_normal(6)
+    x = math.exp(log_sigma) * (y + (y @ V.T * np.expm1(stretches)) @ V)
+    expected = sum(wi * oracles.natural_gradient(xi, C, slopes, F) for xi, wi in zip(x, w, strict=True))
+    assert isinstance(expected, np.ndarray)
+
+    within, rest, between = natural_gradient(y, w, V)
+    turns = between / (2 * np.sinh(stretches))[:, None]
+    across = oracles.axes_across(V)
+    assert rest / 2 == pytest.approx(expected[0], abs=1e-10)
+    np.testing.assert_allclose((np.diag(within) - rest) / 2, expected[1 : 1 + k], atol=1e-10)
+    np.testing.assert_allclose((turns @ across.T).ravel(), expected[1 + k : 1 + k + k * (d - k)], atol=1e-10)
+    np.testing.assert_allclose(turns @ V.T, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 3, 8, 33])
+@pytest.mark.parametrize("r", [0.3, 1.0, 20.0])
+def test_one_growing_direction_is_r1nes(d: int, r: float) -> None:
+    """(4) for k = 1 and r² = e^{2c} − 1 gives the paper's gradients of λ and u."""
+    rng = np.random.default_rng(d)
+    u = rng.standard_normal(d)
+    v = u / np.linalg.norm(u)
+    c = 0.5 * math.log1p(r * r)
+    whitened, w = rng.standard_normal((7, d)), rng.standard_normal(7)
+    within, rest, between = natural_gradient(whitened, w, v[None])
+    grad_c = (within[0, 0] - rest) / 2
+    grad_v = between[0] / (2 * math.sinh(c))
+    grad_u = math.exp(2 * c) / r * grad_c * v + r * grad_v
+
+    x = whitened + (whitened @ v * math.expm1(c))[:, None] * v
+    gradients = np.zeros(1 + d)
+    C, slopes = oracles.rank_one_covariance(0.0, r * v)
+    F = oracles.fisher_by_traces(C, slopes)
+    for xi, wi in zip(x, w, strict=True):
+        gradients += wi * oracles.natural_gradient(xi, C, slopes, F)
+    assert rest / 2 == pytest.approx(gradients[0], abs=1e-10)
+    np.testing.assert_allclose(grad_u, gradients[1:], atol=1e-10 * max(1, r**2))
+
+
+def test_transport_keeps_long_and_short_axes() -> None:
+    """For one direction: u = D v r, or s = D⁻¹ v ρ, stays the same vector while D moves."""
+    rng = np.random.default_rng(0)
+    V, log_D, delta = directions(6, 1), rng.standard_normal(6), 0.3 * rng.standard_normal(6)
+    for c in (np.array([2.0]), np.array([-2.0])):
+        length = math.sqrt(math.expm1(2 * abs(c[0])))
+        sign = np.sign(c[0])
+        before = np.exp(sign * log_D) * V[0] * length
+        moved, stretched = _transported(V, c, delta)
+        after = np.exp(sign * (log_D + delta)) * moved[0] * math.sqrt(math.expm1(2 * abs(stretched[0])))
+        np.testing.assert_allclose(after, before, rtol=1e-12)
+
+
+def test_squares_across_are_those_of_the_projected_samples() -> None:
+    rng = np.random.default_rng(0)
+    y, w, V = rng.standard_normal((5, 7)), rng.standard_normal(5), directions(7, 3)
+    projector = np.eye(7) - V.T @ V
+    across, room = _squares_across(y, w, V)
+    np.testing.assert_allclose(room, np.diag(projector), atol=1e-14)
+    np.testing.assert_allclose(across, w @ (y @ projector) ** 2 - w.sum() * np.diag(projector), atol=1e-13)
+
+
+def test_orthonormal_rows_keep_the_strongest_direction() -> None:
+    V = directions(6, 3) + 0.1 * np.random.default_rng(0).standard_normal((3, 6))
+    Q = _orthonormal(V, np.array([-0.5, 0.3, 4.0]))
+    np.testing.assert_allclose(Q @ Q.T, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(Q[2], V[2] / np.linalg.norm(V[2]), atol=1e-14)
+    assert (np.diag(Q @ V.T) > 0.8).all()
+
+
+@pytest.mark.parametrize(
+    ("rank", "signs"), [((1, 0), [1]), ((0, 2), [-1, -1]), (3, [-1, 1, 1]), ((2, 3), [-1] * 3 + [1] * 2)]
+)
+def test_slots_keep_their_signs(rank: int | tuple[int, int], signs: list[int]) -> None:
+    optimizer = r1nes.Optimizer(np.ones(8), 0.5, method="rknes", rank=rank, rng=1)
+    for _ in range(100):
+        X = optimizer.ask()
+        optimizer.tell(X, (X**4).sum(axis=1))
+    strategy = optimizer.strategy
+    assert isinstance(strategy, RkNES)
+    np.testing.assert_array_equal(np.sign(strategy.stretches), signs)
+    np.testing.assert_allclose(strategy.directions @ strategy.directions.T, np.eye(len(signs)), atol=1e-12)
+    assert strategy.log_scales.mean() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("rank", [0, 5, (0, 0), (3, 2), (-1, 2)])
+def test_impossible_ranks_are_refused(rank: int | tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="rank must be 1 to 4 directions, or a pair"):
+        r1nes.Optimizer(np.ones(5), 0.5, method="rknes", rank=rank)
+
+
+def test_an_odd_population_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="popsize must be even for a method whose samples come in pairs, got 7"
+    ):
+        r1nes.Optimizer(np.ones(5), 0.5, method="rknes", popsize=7)
+
+
+@pytest.mark.parametrize(
+    ("function", "budget"),
+    [("f1", 2.6e3), ("cigar", 7.0e3), ("tablet", 8.5e3), ("f11", 9.5e3), ("f12", 2.0e4)],
+)
+def test_budget_in_32_dimensions(function: str, budget: float) -> None:
+    """Medians over five instances; on the tablet and f11 every other linear-time method fails."""
+    needed = []
+    for seed in range(1, 6):
+        f = problem(function, 32, seed if function.startswith("f") else 1)
+        result = r1nes.minimize(
+            lambda X, f=f: f(X) - f.fopt,
+            np.random.default_rng(seed).uniform(-4, 4, 32),
+            sigma0=2.0 if function.startswith("f") else 1.0,
+            method="rknes",
+            ftarget=1e-8,
+            max_evals=10 * budget,
+            vectorized=True,
+            rng=seed,
+        )
+        needed.append(result.nfev if result.success else math.inf)
+    assert statistics.median(needed) <= budget, needed
