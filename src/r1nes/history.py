@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import defaultdict
 
@@ -25,7 +26,7 @@ class Recorder:
     def record(self, optimizer: Optimizer) -> None:
         """Take down the generation that ``optimizer`` was told last."""
         ranked = optimizer.ranked
-        n = int(np.searchsorted(ranked, np.nan))  # NaN sorts last
+        n = ranked.size - int(np.isnan(ranked).sum()) if math.isnan(ranked[-1]) else ranked.size
         row = {
             "nfev": optimizer.nfev,
             "best": optimizer.best,

@@ -18,6 +18,8 @@ from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.strategies import STRATEGIES, Strategy
 from r1nes.utilities import assign, best_first, logarithmic
 
+Marks = tuple[Array, Array]
+
 BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
@@ -103,7 +105,7 @@ class Optimizer:
         self.nan_count = 0
         self._blanks = 0  # generations of nothing but NaN, in a row
         self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
-        self._asked: tuple[Array, Array] | None = None  # the noise, and marks that tell its points
+        self._asked: tuple[Array, Marks] | None = None  # the noise, and marks that tell its points
         self.best = math.inf  # the smallest value so far
         self.ranked: Array = np.empty(0)  # the values of the last generation, best first
         self._best_x = mean
@@ -139,7 +141,7 @@ class Optimizer:
         if self.box is not None:
             self.strategy = self.strategy.capped(self.box.limits)
         if ranked[0] < self.best:
-            self._best_x, self.best = points[place[order[0]]].copy(), float(ranked[0])
+            self._best_x, self.best = points[place][order[0]].copy(), float(ranked[0])
         self.ranked = ranked
         self.nfev += self.popsize
         self.generation += 1
@@ -186,18 +188,20 @@ class Optimizer:
             )
 
 
-def _marks(points: Array) -> Array:
+def _marks(points: Array) -> Marks:
     """Two numbers per row that tell it from others: its sum and its first coordinate."""
-    return np.stack([np.ascontiguousarray(points).sum(axis=1), points[:, 0]])
+    return np.add.reduce(np.ascontiguousarray(points), axis=1), points[:, 0].copy()
 
 
-def _places(points: Array, marks: Array) -> NDArray[np.intp]:
+def _places(points: Array, asked: Marks) -> NDArray[np.intp] | slice:
     """Where each row of the ask stands in ``points``, which may come in any order."""
     given = _marks(points)
-    if np.array_equal(given, marks):
-        return np.arange(len(points))
-    given_order, asked_order = np.lexsort(given), np.lexsort(marks)
-    foreign = (given[:, given_order] != marks[:, asked_order]).any(axis=0)
+    if (given[0] == asked[0]).all() and (given[1] == asked[1]).all():
+        return slice(None)
+    given_order, asked_order = np.lexsort(given), np.lexsort(asked)
+    foreign = np.zeros(len(points), dtype=bool)
+    for mine, theirs in zip(given, asked, strict=True):
+        foreign |= mine[given_order] != theirs[asked_order]
     if foreign.any():
         row = int(given_order[foreign].min())
         raise ValueError(f"X must hold the rows of the last ask unchanged; row {row} is not one of them")
