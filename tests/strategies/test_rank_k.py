@@ -12,7 +12,7 @@ import oracles
 import r1nes
 from r1nes.arrays import Array
 from r1nes.bench.problems import problem
-from r1nes.strategies.rank_k import RkNES, _orthonormal, _squares_across, _transported, natural_gradient
+from r1nes.strategies.rank_k import RkNES, _orthonormal, _transported, natural_gradient
 
 
 def directions(d: int, k: int, seed: int = 0) -> Array:
@@ -78,15 +78,6 @@ def test_transport_keeps_long_and_short_axes() -> None:
         moved, stretched = _transported(V, c, delta)
         after = np.exp(sign * (log_D + delta)) * moved[0] * math.sqrt(math.expm1(2 * abs(stretched[0])))
         np.testing.assert_allclose(after, before, rtol=1e-12)
-
-
-def test_squares_across_are_those_of_the_projected_samples() -> None:
-    rng = np.random.default_rng(0)
-    y, w, V = rng.standard_normal((5, 7)), rng.standard_normal(5), directions(7, 3)
-    projector = np.eye(7) - V.T @ V
-    across, room = _squares_across(y, w, V)
-    np.testing.assert_allclose(room, np.diag(projector), atol=1e-14)
-    np.testing.assert_allclose(across, w @ (y @ projector) ** 2 - w.sum() * np.diag(projector), atol=1e-13)
 
 
 def test_orthonormal_rows_keep_the_strongest_direction() -> None:

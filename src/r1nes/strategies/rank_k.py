@@ -19,9 +19,9 @@ sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the
 have a sign: some slots only grow, the others only shrink, and a shrinking one is pulled back weakly, because
 a direction that is shrunk by chance feels no selection.
 
-D learns from the samples across V, g = Σ w y⊥² − S(1 − Σ v²), and only while that stands out of its noise.
-What V has learnt is kept when D moves by δ: long axes Dv, and short ones D⁻¹v, stay where they are in the
-space of x,
+D learns from the diagonal of G, by the share of it that is signal: 1 − 1/ρ, where ρ is the power of its
+average over some generations, relative to the power that pure noise would have. What V has learnt is kept
+when D moves by δ: long axes Dv, and short ones D⁻¹v, stay where they are in the space of x,
 
     v ← v e^{−δ} for c > 0,   v ← v e^{δ} for c < 0                                (5)
 
@@ -42,7 +42,7 @@ LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
 MEMORY = 0.02  # of the average that tells the signal of D from its noise
-GATE = 2.0  # how far above the noise, in power, that signal must be
+PATH = 0.2  # the weight of the path in the step of D: it is one direction, no matter of single coordinates
 
 
 class Gradient(NamedTuple):
@@ -209,18 +209,19 @@ class RkNES:
 
     def _step_of_scales(self, y: Array, y_path: Array, even: Array, mu: float) -> tuple[Array, Array, float]:
         """What to add to log D, and the new average of its gradient with the noise in it."""
-        d, V = y.shape[1], self.directions
-        across, room = _squares_across(y, even, V)
-        signal = (1 - MEMORY) * self.signal + MEMORY * (across - across.mean())
+        d = y.shape[1]
+        gradient = even @ (y * y)
+        gradient = gradient - gradient.mean()
+        signal = (1 - MEMORY) * self.signal + MEMORY * gradient
         noise = (1 - MEMORY) ** 2 * self.signal_noise + MEMORY**2 * 2 * float(even @ even)
         power = float(signal @ signal) / ((d - 1) * noise)
-        heard = max(0.0, 1 - GATE / max(power, GATE))
+        heard = max(0.0, 1 - 1 / power) if power > 0 else 0.0
 
-        rate = self.rate_scales * 2 * (d + 2) / ((d + 2) ** 2 + mu)
-        followed, _ = _squares_across(y_path, np.full(1, rate, y.dtype), V)
-        gradient = rate * (mu - 2 + 1 / mu) * across + followed
-        gradient = gradient - room * (float(gradient.sum()) / float(room.sum()))
-        return np.clip(0.5 * heard * gradient, -1, 1), signal, noise
+        rate = self.rate_scales * 4 * (d + 2) / ((d + 2) ** 2 + mu)
+        squares = y_path[0] * y_path[0]
+        followed = PATH * (squares - squares.mean())
+        step = 0.5 * heard * rate * ((mu - 2 + 1 / mu) * gradient + followed)
+        return np.clip(step, -1, 1), signal, noise
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -299,14 +300,3 @@ def _orthonormal(V: Array, c: Array) -> Array:
     orthonormal = np.empty_like(V)
     orthonormal[order] = (Q * np.sign(np.diag(R))).T
     return orthonormal
-
-
-def _squares_across(y: Array, w: Array, V: Array) -> tuple[Array, Array]:
-    """Σ w (y⊥² − E y⊥²) per coordinate, y⊥ the part across ``V``, and E y⊥² itself."""
-    P = y @ V.T
-    PW = P.T * w
-    y_y = w @ (y * y)
-    y_v = np.einsum("ki,ki->i", V, PW @ y)
-    v_v = np.einsum("ki,ki->i", V, (PW @ P) @ V)
-    room = 1 - np.einsum("ki,ki->i", V, V)
-    return y_y - 2 * y_v + v_v - float(w.sum()) * room, room
