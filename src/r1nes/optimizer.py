@@ -33,8 +33,8 @@ class Optimizer:
         method: The search distribution: ``"r1nes"``, ``"rknes"``, ``"snes"`` or ``"xnes"``.
         popsize: Points per generation; by default the method's own choice for ``len(x0)`` variables.
         utilities: A weight per rank, best first; by default the method's own.
-        bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded. Points beyond a
-            bound are reflected into the box.
+        bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded. Every point is
+            folded into the box, and none drawn again.
         ftarget: Stop once a value is at or below it.
         max_evals: Stop before the evaluations exceed it; at least one generation.
         max_seconds: Stop once this much time has passed since the Optimizer was made.
@@ -45,6 +45,17 @@ class Optimizer:
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
             ``rate_shape``; for ``"rknes"`` also ``rate_scales`` and ``rank``.
+
+    Attributes:
+        strategy: The search distribution as it is now, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
+            ``condition()``. With bounds, that of the points before they are folded into the box.
+        popsize: Points per generation.
+        generation: Generations told.
+        nfev: Evaluations told.
+        nan_count: How many of them were NaN.
+        best: The smallest value so far.
+        ranked: The values of the last generation, best first.
+        seed: The seed of the run, a ``SeedSequence`` that reproduces it as ``rng``.
 
     Examples:
         >>> import numpy as np, r1nes
@@ -100,14 +111,14 @@ class Optimizer:
         setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
         centre = mean if self.box is None else self.box.unfold(mean)
         self.strategy: Strategy = strategy_type.start(centre, sigma0, setup, **settings)
-        self.generation = 0  # how many have been told
+        self.generation = 0
         self.nfev = 0
         self.nan_count = 0
         self._blanks = 0  # generations of nothing but NaN, in a row
         self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
         self._asked: tuple[Array, Marks] | None = None  # the noise, and marks that tell its points
-        self.best = math.inf  # the smallest value so far
-        self.ranked: Array = np.empty(0)  # the values of the last generation, best first
+        self.best = math.inf
+        self.ranked: Array = np.empty(0)
         self._best_x = mean
 
     def ask(self) -> Array:
