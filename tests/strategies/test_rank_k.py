@@ -67,17 +67,14 @@ def test_one_growing_direction_is_r1nes(d: int, r: float) -> None:
     np.testing.assert_allclose(grad_u, gradients[1:], atol=1e-10 * max(1, r**2))
 
 
-def test_transport_keeps_long_and_short_axes() -> None:
-    """For one direction: u = D v r, or s = D⁻¹ v ρ, stays the same vector while D moves."""
+def test_transport_keeps_where_long_and_short_axes_point() -> None:
+    """For one direction: D v, or D⁻¹ v for a short one, stays parallel to itself while D moves."""
     rng = np.random.default_rng(0)
     V, log_D, delta = directions(6, 1), rng.standard_normal(6), 0.3 * rng.standard_normal(6)
-    for c in (np.array([2.0]), np.array([-2.0])):
-        length = math.sqrt(math.expm1(2 * abs(c[0])))
-        sign = np.sign(c[0])
-        before = np.exp(sign * log_D) * V[0] * length
-        moved, stretched = _transported(V, c, delta)
-        after = np.exp(sign * (log_D + delta)) * moved[0] * math.sqrt(math.expm1(2 * abs(stretched[0])))
-        np.testing.assert_allclose(after, before, rtol=1e-12)
+    for sign in (1.0, -1.0):
+        before = np.exp(sign * log_D) * V[0]
+        after = np.exp(sign * (log_D + delta)) * _transported(V, np.array([2 * sign]), delta)[0]
+        np.testing.assert_allclose(after / np.linalg.norm(after), before / np.linalg.norm(before), rtol=1e-12)
 
 
 def test_orthonormal_rows_keep_the_strongest_direction() -> None:
@@ -118,7 +115,7 @@ def test_an_odd_population_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("function", "budget"),
-    [("f1", 2.6e3), ("cigar", 7.0e3), ("tablet", 8.5e3), ("f11", 9.5e3), ("f12", 2.0e4)],
+    [("f1", 2.6e3), ("cigar", 7.0e3), ("tablet", 5.5e3), ("f2", 6.5e3), ("f11", 1.0e4), ("f12", 2.5e4)],
 )
 def test_budget_in_32_dimensions(function: str, budget: float) -> None:
     """Medians over five instances; on the tablet and f11 every other linear-time method fails."""

@@ -16,12 +16,12 @@ V, the block between V and the rest, and the mean of the rest. With S = Σ w, P 
 
 and for one direction c > 0 this is R1-NES. To it are added, as in CMA-ES: the evolution path as one more
 sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ. Directions
-have a sign: some slots only grow, the others only shrink, and a shrinking one is pulled back weakly, because
-a direction that is shrunk by chance feels no selection.
+have a sign: some slots only grow, the others only shrink, at half the rate; and a shrinking one is pulled
+back weakly, because a direction that is shrunk by chance feels no selection.
 
-D learns from the diagonal of G, by the share of it that is signal: 1 − 1/ρ, where ρ is the power of its
-average over some generations, relative to the power that pure noise would have. What V has learnt is kept
-when D moves by δ: long axes Dv, and short ones D⁻¹v, stay where they are in the space of x,
+D learns from the diagonal of the same G, by the share of it that is signal: 1 − t/ρ, where ρ is the power of
+its average over some d generations, relative to the power that pure noise would have. What V has learnt is
+kept when D moves by δ: long axes Dv, and short ones D⁻¹v, still point where they did in the space of x,
 
     v ← v e^{−δ} for c > 0,   v ← v e^{δ} for c < 0                                (5)
 
@@ -39,10 +39,10 @@ import numpy as np
 from r1nes.arrays import Array
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
+PACE = 0.5  # of shrinking slots, relative to growing ones
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
-MEMORY = 0.02  # of the average that tells the signal of D from its noise
-PATH = 0.2  # the weight of the path in the step of D: it is one direction, no matter of single coordinates
+NOISE = 1.2  # t: how much stronger than pure noise the signal of D must be to count
 
 
 class Gradient(NamedTuple):
@@ -162,25 +162,23 @@ class RkNES:
         whitened_step = odd @ y  # Σ w y
         step = D * self._stretched(whitened_step, self.stretches)  # Σ w (x − μ)/σ
         path_sigma, change, too_fast = self._cumulative_step_size(whitened_step, mu)
-        c_path = (4 + mu / d) / (d + 4 + 2 * mu / d)
+        c_path = min(1.0, 1.2 / math.sqrt(d))
         path = (1 - c_path) * self.path
         if not too_fast:
             path = path + math.sqrt(c_path * (2 - c_path) * mu) * step
-        y_path = self._stretched(path / D, -self.stretches)[None]  # ŷ
+        y_path = self._stretched(path / D, -self.stretches)  # ŷ
 
-        rate = self.rate_shape / (3 * d + 10)
-        weights = min(0.5, rate * mu) * even
-        sampled = natural_gradient(y, weights, self.directions)
-        followed = natural_gradient(y_path, np.full(1, rate, y.dtype), self.directions)
+        rate = min(0.5, 2 * self.rate_shape * mu / (3 * d + 10))
+        sampled = natural_gradient(y, even, self.directions)
+        followed = natural_gradient(y_path[None], np.full(1, 1 / mu, y.dtype), self.directions)
         gradient = Gradient(
-            sampled.within + followed.within,
-            sampled.rest + followed.rest,
-            sampled.between + followed.between,
+            rate * (sampled.within + followed.within),
+            rate * (sampled.rest + followed.rest),
+            rate * (sampled.between + followed.between),
         )
-        pull = PULL * min(0.5, rate * mu)
-        V, c = _turned(self.directions, self.stretches, gradient, self.shrinking, pull)
+        V, c = _turned(self.directions, self.stretches, gradient, self.shrinking, PULL * rate)
         delta, signal, signal_noise = self._step_of_scales(y, y_path, even, mu)
-        V, c = _transported(V, c, delta)
+        V = _transported(V, c, delta)
         shift = float(delta.mean())
         return replace(
             self,
@@ -210,18 +208,16 @@ class RkNES:
     def _step_of_scales(self, y: Array, y_path: Array, even: Array, mu: float) -> tuple[Array, Array, float]:
         """What to add to log D, and the new average of its gradient with the noise in it."""
         d = y.shape[1]
-        gradient = even @ (y * y)
-        gradient = gradient - gradient.mean()
-        signal = (1 - MEMORY) * self.signal + MEMORY * gradient
-        noise = (1 - MEMORY) ** 2 * self.signal_noise + MEMORY**2 * 2 * float(even @ even)
-        power = float(signal @ signal) / ((d - 1) * noise)
-        heard = max(0.0, 1 - 1 / power) if power > 0 else 0.0
+        memory = 0.7 / d
+        sampled = even @ (y * y)
+        signal = (1 - memory) * self.signal + memory * (sampled - sampled.mean())
+        noise = (1 - memory) ** 2 * self.signal_noise + memory**2 * 2 * float(even @ even)
+        power = float(signal @ signal) / ((d - 1) * noise)  # ρ
+        heard = 1 - NOISE / max(power, NOISE)
 
-        rate = self.rate_scales * 4 * (d + 2) / ((d + 2) ** 2 + mu)
-        squares = y_path[0] * y_path[0]
-        followed = PATH * (squares - squares.mean())
-        step = 0.5 * heard * rate * ((mu - 2 + 1 / mu) * gradient + followed)
-        return np.clip(step, -1, 1), signal, noise
+        rate = min(0.7, 0.6 * self.rate_scales * mu / math.sqrt(d))
+        gradient = sampled + y_path * y_path / mu
+        return np.clip(0.5 * rate * heard * (gradient - gradient.mean()), -1, 1), signal, noise
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -270,11 +266,14 @@ def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
 
 def _turned(V: Array, c: Array, gradient: Gradient, shrinking: int, pull: float) -> tuple[Array, Array]:
     """V and c after the step (4): turned out of their span, and within it by an eigenproblem."""
-    turn = gradient.between / (2 * np.sinh(c))[:, None]  # e^c/(e^{2c} − 1) = 1/(2 sinh c)
+    pace = np.ones_like(c)
+    pace[:shrinking] = PACE
+    turn = (pace / (2 * np.sinh(c)))[:, None] * gradient.between  # e^c/(e^{2c} − 1) = 1/(2 sinh c)
     tangents = np.linalg.norm(turn, axis=1, keepdims=True)
     V = V + turn * np.minimum(1, TURN / np.maximum(tangents, TURN))
 
-    g, U = np.linalg.eigh(gradient.within - gradient.rest * np.eye(c.size, dtype=c.dtype))
+    within = gradient.within - gradient.rest * np.eye(c.size, dtype=c.dtype)
+    g, U = np.linalg.eigh(np.sqrt(pace)[:, None] * within * np.sqrt(pace))
     grown = (U * np.exp(np.clip(g, -1, 1))) @ U.T
     variances, U = np.linalg.eigh(np.exp(c)[:, None] * grown * np.exp(c))  # ascending: shrinking ones first
     V, c = U.T @ V, 0.5 * np.log(np.maximum(variances, np.finfo(c.dtype).tiny))
@@ -283,14 +282,9 @@ def _turned(V: Array, c: Array, gradient: Gradient, shrinking: int, pull: float)
     return _orthonormal(V, c), c
 
 
-def _transported(V: Array, c: Array, delta: Array) -> tuple[Array, Array]:
-    """V and c that leave the long and the short axes where they were while log D moves by ``delta``: (5)."""
-    if not delta.any():
-        return V, c
-    V = V * np.exp(-np.sign(c)[:, None] * delta)
-    lengths = np.linalg.norm(V, axis=1)
-    c = np.sign(c) * 0.5 * np.log1p(np.expm1(2 * np.abs(c)) * lengths**2)
-    return _orthonormal(V, c), c
+def _transported(V: Array, c: Array, delta: Array) -> Array:
+    """V that leaves the long and the short axes where they point while log D moves by ``delta``: (5)."""
+    return _orthonormal(V * np.exp(-np.sign(c)[:, None] * delta), c) if delta.any() else V
 
 
 def _orthonormal(V: Array, c: Array) -> Array:
