@@ -79,7 +79,7 @@ def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None
                 )
             name = FUNCTIONS[function].name if function in FUNCTIONS else ""
             panel.set(xscale="log", yscale="log", title=f"{function} {name}".strip(), xlabel="dimension d")
-            panel.set_xticks(dims, [str(dim) for dim in dims])
+            panel.set_xticks(dims, [str(dim) for dim in dims], fontsize=7)
             panel.set_xticks([], minor=True)
             panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)
             panel.set_ylim(lowest / 2, highest * 2)  # the same in all panels
