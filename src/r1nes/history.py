@@ -15,8 +15,8 @@ from r1nes.optimizer import Optimizer
 class Recorder:
     """Keeps one number per column and generation, 8 bytes each.
 
-    The columns are ``nfev``, ``best`` (so far), ``min``, ``median`` and ``max`` of the generation's values
-    that are not NaN, ``sigma``, and what the strategy calls its scalars.
+    The columns are ``restart`` (the first run's is 0), ``nfev``, ``best`` (so far), ``min``, ``median`` and
+    ``max`` of the generation's values that are not NaN, ``sigma``, and what the strategy calls its scalars.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,7 @@ class Recorder:
         ranked = optimizer.ranked
         n = ranked.size - int(np.isnan(ranked).sum()) if math.isnan(ranked[-1]) else ranked.size
         row = {
+            "restart": optimizer.restart,
             "nfev": optimizer.nfev,
             "best": optimizer.best,
             "min": float(ranked[0]),

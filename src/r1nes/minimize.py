@@ -13,6 +13,7 @@ from r1nes.evaluation import Map, Objective, evaluator
 from r1nes.history import Recorder
 from r1nes.noise import Seed
 from r1nes.optimizer import Optimizer
+from r1nes.restarts import Restarts
 from r1nes.stopping import STATUS, describe
 
 
@@ -30,6 +31,7 @@ def minimize(
     ftarget: float | None = None,
     xtol: float | None = None,
     ftol: float = 1e-12,
+    restarts: int | str = 0,
     vectorized: bool = False,
     workers: int | Map = 1,
     callback: Callable[[OptimizeResult], object] | None = None,
@@ -53,6 +55,10 @@ def minimize(
         ftarget: The value that is good enough.
         xtol: The largest standard deviation that is small enough; by default 1e-12 ``sigma0``.
         ftol: The spread of the best values of recent generations that is small enough.
+        restarts: How often to start again with twice the population when a run has converged or got stuck;
+            ``"bipop:9"`` puts short runs with small populations in between. A restart begins at ``x0`` with
+            ``sigma0`` again; within bounds that are finite for every variable, at a random point between
+            them. All runs together spend ``max_evals`` and ``max_seconds``.
         vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
         workers: Processes to evaluate with, −1 for one per core, or a callable like ``map``.
         callback: Called with an ``OptimizeResult`` after each generation; StopIteration ends the run.
@@ -62,7 +68,8 @@ def minimize(
     Returns:
         SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
         ``nit``, ``success``, ``status``, ``message``, and beyond SciPy ``stop`` (the reasons with their
-        values), ``nan_count``, ``seed`` and ``history`` (an array per column, an entry per generation).
+        values), ``nan_count``, ``restarts``, ``seed`` and ``history`` (an array per
+        column, an entry per generation).
 
     Examples:
         >>> import numpy as np, r1nes
@@ -86,10 +93,16 @@ def minimize(
         rng=rng,
         **settings,
     )
+    seed, plan = optimizer.seed, Restarts(restarts, optimizer)
     recorder = Recorder()
     called_off = False
     with evaluator(fun, args, vectorized=vectorized, workers=workers) as evaluate:
-        while not (called_off or optimizer.stop()):
+        while not called_off:
+            if optimizer.stop():
+                following = plan.next(optimizer)
+                if following is None:
+                    break
+                optimizer = following
             X = optimizer.ask()
             optimizer.tell(X, evaluate(X))
             recorder.record(optimizer)
@@ -98,7 +111,7 @@ def minimize(
     if called_off:
         stop = {"callback": float(result.nit), **result.stop}
         result.update(stop=stop, status=STATUS["callback"], message=describe(stop))
-    result["history"] = recorder.columns()
+    result.update(seed=seed, history=recorder.columns())
     return result
 
 

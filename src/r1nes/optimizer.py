@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import OptimizeResult
+from scipy.optimize import Bounds, OptimizeResult
 
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start
@@ -49,9 +49,11 @@ class Optimizer:
     Attributes:
         strategy: The search distribution as it is now, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
             ``condition()``. With bounds, that of the points before they are folded into the box.
+        settings: The arguments that it was made with, defaults of ``sigma0`` and ``popsize`` filled in.
         popsize: Points per generation.
         generation: Generations told.
-        nfev: Evaluations told.
+        restart: How many runs of the same search came before.
+        nfev: Evaluations told, in all these runs, as for the counts below.
         nan_count: How many of them were NaN.
         best: The smallest value so far.
         ranked: The values of the last generation, best first.
@@ -93,6 +95,23 @@ class Optimizer:
         edges = as_edges(bounds, mean)
         sigma0 = _default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
         self.box = None if edges is None else Box(*edges, sigma0)
+        self.seed = seed_sequence(rng)
+        self.settings: dict[str, Any] = {
+            "x0": mean,
+            "sigma0": sigma0,
+            "method": method,
+            "popsize": self.popsize,
+            "utilities": None if utilities is None else self.utilities,
+            "bounds": None if edges is None else Bounds(*edges),
+            "ftarget": ftarget,
+            "max_evals": max_evals,
+            "max_seconds": max_seconds,
+            "xtol": xtol,
+            "ftol": ftol,
+            "max_condition": max_condition,
+            "rng": self.seed,
+            **settings,
+        }
         if max_condition is None:
             max_condition = strategy_type.max_condition
         self._stopping = Stopping(
@@ -106,14 +125,14 @@ class Optimizer:
             ftol=at_least_zero("ftol", ftol),
             max_condition=positive("max_condition", max_condition),
         )
-        self.method = method
-        self.seed = seed_sequence(rng)
         setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
         centre = mean if self.box is None else self.box.unfold(mean)
         self.strategy: Strategy = strategy_type.start(centre, sigma0, setup, **settings)
         self.generation = 0
+        self.restart = 0
         self.nfev = 0
         self.nan_count = 0
+        self._earlier = 0  # generations of the runs before a restart
         self._blanks = 0  # generations of nothing but NaN, in a row
         self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
         self._asked: tuple[Array, Marks] | None = None  # the noise, and marks that tell its points
@@ -173,15 +192,23 @@ class Optimizer:
             x=self._best_x.copy(),
             fun=self.best,
             nfev=self.nfev,
-            nit=self.generation,
+            nit=self._earlier + self.generation,
             success=succeeded(stop, self._stopping.ftarget),
             status=STATUS[next(iter(stop))] if stop else RUNNING,
             message=describe(stop),
             stop=stop,
             nan_count=self.nan_count,
+            restarts=self.restart,
             seed=self.seed,
         )
         return result
+
+    def inherit(self, ended: Optimizer) -> None:
+        """Start as the restart of a run that ``ended``: count on, and keep its best point and its clock."""
+        self.restart, self._earlier = ended.restart + 1, ended._earlier + ended.generation
+        self.nfev, self.nan_count = ended.nfev, ended.nan_count
+        self.best, self._best_x = ended.best, ended._best_x
+        self._stopping.began = ended._stopping.began
 
     def _draw(self) -> Array:
         rows = self.popsize // 2 if self.strategy.mirrored else self.popsize

@@ -1,0 +1,217 @@
+"""Restarts: one budget, one best point, seeds of their own, and a run that can be told from its history."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import r1nes
+from functions import sphere
+from r1nes.arrays import Array
+from r1nes.stopping import STATUS
+
+
+def rastrigin(X: Array) -> Array:
+    return 10 * X.shape[-1] + (X * X - 10 * np.cos(2 * np.pi * X)).sum(axis=-1)
+
+
+solve = partial(r1nes.minimize, rastrigin, np.full(4, 2.2), sigma0=0.3, method="snes", vectorized=True)
+
+
+def runs(history: dict[str, Array]) -> list[tuple[int, int]]:
+    """(popsize, evaluations) of each run, from the history alone."""
+    popsizes = np.diff(history["nfev"], prepend=0)
+    ends = np.flatnonzero(np.diff(history["restart"], append=np.inf))
+    return [
+        (int(popsizes[end]), int(spent))
+        for end, spent in zip(ends, np.diff(history["nfev"][ends], prepend=0), strict=True)
+    ]
+
+
+def first_points(**options: Any) -> list[Array]:
+    """Those of the first generation of each run on a constant function, which converges at once."""
+    asked: list[Array] = []
+
+    def constant(X: Array) -> Array:
+        asked.append(X.copy())
+        return np.ones(len(X))
+
+    result = r1nes.minimize(constant, vectorized=True, popsize=8, rng=1, **options)
+    starts = np.flatnonzero(np.diff(result.history["restart"], prepend=-1))
+    assert len(starts) == options["restarts"] + 1
+    return [asked[start] for start in starts]
+
+
+def same(first: Any, second: Any) -> None:
+    assert first.keys() == second.keys()
+    np.testing.assert_array_equal(first.x, second.x)
+    assert (first.fun, first.nfev, first.nit, first.stop) == (
+        second.fun,
+        second.nfev,
+        second.nit,
+        second.stop,
+    )
+    for name, column in first.history.items():
+        np.testing.assert_array_equal(column, second.history[name])
+
+
+def test_ipop_doubles_the_population_until_the_target_is_reached() -> None:
+    counted = 0
+
+    def fun(X: Array) -> Array:
+        nonlocal counted
+        counted += len(X)
+        return rastrigin(X)
+
+    result = r1nes.minimize(
+        fun, np.full(8, 2.2), sigma0=2.0, method="snes", ftarget=1e-8, restarts=9, vectorized=True, rng=1
+    )
+    assert result.success
+    assert 0 < result.restarts < 9
+    assert result.fun == rastrigin(result.x[None])[0] == result.history["best"][-1] <= 1e-8
+    assert result.nfev == counted == result.history["nfev"][-1]
+    assert result.nit == len(result.history["nfev"])
+    n = runs(result.history)[0][0]
+    assert [popsize for popsize, _ in runs(result.history)] == [n * 2**i for i in range(result.restarts + 1)]
+    assert (np.diff(result.history["best"]) <= 0).all()
+
+
+def test_the_first_run_is_that_without_restarts() -> None:
+    single, restarted = solve(rng=3), solve(rng=3, restarts=2)
+    assert single.restarts == 0
+    assert restarted.restarts == 2
+    for name, column in single.history.items():
+        np.testing.assert_array_equal(restarted.history[name][: single.nit], column)
+    assert restarted.fun <= single.fun
+
+
+def test_each_run_has_noise_of_its_own_and_begins_at_x0() -> None:
+    firsts = [X[:8] for X in first_points(x0=np.full(3, 5.0), sigma0=1e-3, restarts=2)]
+    for one, other in pairwise(firsts):
+        assert abs(one - other).min() > 0
+        assert abs(other - 5).max() < 0.01
+
+
+@pytest.mark.parametrize("restarts", [3, "bipop:3"])
+def test_the_same_seed_gives_the_same_search(restarts: int | str) -> None:
+    first = solve(rng=5, restarts=restarts)
+    same(first, solve(rng=5, restarts=restarts))
+    same(first, solve(rng=first.seed, restarts=restarts))
+    assert solve(rng=6, restarts=restarts).nfev != first.nfev
+
+
+def test_a_users_seed_sequence_is_left_alone() -> None:
+    seed = np.random.SeedSequence(1)
+    solve(rng=seed, restarts=2)
+    assert seed.n_children_spawned == 0
+
+
+def test_bipop_spends_as_much_on_small_runs_as_on_large_ones() -> None:
+    result = solve(rng=2, restarts="bipop:4")
+    n, first = runs(result.history)[0]
+    large, small, doubled, last = 0, first, 0, 0
+    for popsize, spent in runs(result.history)[1:]:
+        if large <= small:
+            doubled += 1
+            assert popsize == n * 2**doubled
+            large, last = large + spent, spent
+        else:
+            assert n <= popsize <= n * 2 ** (doubled - 1)
+            assert spent <= last // 2
+            small += spent
+    assert doubled == 4
+    assert result.restarts > 4  # there were small runs
+    starts = np.flatnonzero(np.diff(result.history["restart"], prepend=-1))
+    sigmas = result.history["sigma"][starts]
+    assert sigmas.min() < 0.25 < sigmas.max()
+
+
+@pytest.mark.parametrize("restarts", [9, "bipop:9"])
+def test_all_runs_share_one_budget(restarts: int | str) -> None:
+    for budget in (777, 3000, 9999):
+        result = solve(rng=1, max_evals=budget, restarts=restarts)
+        assert result.nfev <= budget
+        popsizes = [n for n, _ in runs(result.history)]
+        assert result.nfev > budget - 2 * max(popsizes)  # what was left had no room for the next generation
+
+
+def test_mirrored_populations_stay_even() -> None:
+    result = r1nes.minimize(
+        rastrigin,
+        np.full(6, 2.2),
+        method="rknes",
+        popsize=6,
+        restarts="bipop:3",
+        vectorized=True,
+        max_evals=60_000,
+        rng=4,
+    )
+    assert all(n % 2 == 0 for n, _ in runs(result.history))
+    assert result.restarts > 3
+
+
+def test_within_a_finite_box_a_restart_begins_anywhere_in_it() -> None:
+    box = [(-8.0, 8.0), (100.0, 300.0)]
+    firsts = first_points(x0=[0.0, 101.0], sigma0=0.01, bounds=box, restarts=4)
+    centres = np.array([X.mean(axis=0) for X in firsts])
+    assert abs(centres[0] - [0, 101]).max() < 0.1
+    assert (centres >= [-8, 100]).all()
+    assert (centres <= [8, 300]).all()
+    assert np.ptp(centres[1:], axis=0).min() > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"ftarget": 1.0, "sigma0": 1e-6}, "ftarget"),
+        ({"max_evals": 100}, "max_evals"),
+        ({"max_seconds": 1e-9}, "max_seconds"),
+    ],
+)
+def test_what_ends_the_search_is_not_restarted(options: dict[str, Any], reason: str) -> None:
+    result = r1nes.minimize(sphere, np.full(2, 0.1), restarts=5, rng=1, **options)
+    assert result.restarts == 0
+    assert reason in result.stop
+
+
+def test_a_callback_ends_the_whole_search() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def callback(intermediate_result: Any) -> None:
+        seen.append((intermediate_result.restarts, intermediate_result.nit))
+        if intermediate_result.restarts == 1:
+            raise StopIteration
+
+    result = solve(restarts=5, rng=1, callback=callback)
+    assert seen[-1] == (1, len(seen))
+    assert result.status == STATUS["callback"]
+    assert result.restarts == 1
+
+
+def test_minus_infinity_cannot_be_beaten() -> None:
+    result = r1nes.minimize(lambda _: -math.inf, np.ones(3), restarts=5, rng=1)
+    assert result.restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"restarts": -1}, ValueError, "restarts must be a whole number of at least 0, got -1"),
+        ({"restarts": "ipop"}, ValueError, "restarts must be a number, 'ipop:N' or 'bipop:N', got 'ipop'"),
+        ({"restarts": "9"}, ValueError, "restarts must be a number, 'ipop:N' or 'bipop:N', got '9'"),
+        ({"restarts": None}, TypeError, "restarts must be a number, got None"),
+        (
+            {"restarts": 1, "popsize": 3, "utilities": [3, 2, 1]},
+            ValueError,
+            "utilities must be None with restarts",
+        ),
+    ],
+)
+def test_bad_restarts_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        solve(**options)
