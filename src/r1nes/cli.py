@@ -42,13 +42,16 @@ def _parser() -> argparse.ArgumentParser:
     paper.add_argument("--out", type=Path, default=Path("paper"), help="where to (default: %(default)s)")
     paper.set_defaults(command=_paper)
     bench = commands.add_parser("bench", help="compare methods, here and of other packages, side by side")
-    bench.add_argument("--methods", type=_names, default="r1nes,snes,crfmnes,pypop7-r1nes", metavar="NAMES")
+    bench.add_argument("--methods", type=_names, default="rknes,snes,crfmnes,pypop7-rmes", metavar="NAMES")
     bench.add_argument("--functions", type=_names, default="f1,f12", metavar="NAMES")
     bench.add_argument("--dims", type=_numbers, default="8,32", metavar="NUMBERS")
     bench.add_argument("--trials", type=int, default=3, help="runs of each cell (default: %(default)s)")
     bench.add_argument("--budget", type=int, help="evaluations per run (default: by dimension)")
     bench.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: %(default)s)"
+    )
+    bench.add_argument(
+        "--targets", metavar="METHOD", help="instead, whether this method keeps to its targets, up to d = 512"
     )
     bench.add_argument("--out", type=Path, default=Path("bench"), help="where to (default: %(default)s)")
     bench.set_defaults(command=_bench)
@@ -80,18 +83,25 @@ def _paper(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from r1nes.bench import comparison, runner
+    from r1nes.bench import comparison, runner, targets
     from r1nes.bench.statistics import summarize
 
-    cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
+    if options.targets:
+        cells = targets.cells(options.targets)
+    else:
+        cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
     records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
-    if records:
+    complaints = [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
+    if missing := len(cells) - len(records) - len(failures):
+        complaints.append(f"interrupted, {missing} runs are missing; the same command goes on")
+    if options.targets:
+        print(targets.table(records))
+        complaints += targets.missed(records)
+    elif records:
         summaries = summarize(records)
         print(comparison.table(summaries))
         comparison.draw(summaries, options.out / "comparison")
         print(f"{options.out / 'comparison'}.svg, .png, .pdf")
-    for cell, trace in failures.items():
-        print(f"r1nes: {cell} failed: {trace.strip().splitlines()[-1]}", file=sys.stderr)
-    if missing := len(cells) - len(records) - len(failures):
-        print(f"r1nes: interrupted, {missing} runs are missing; the same command goes on", file=sys.stderr)
-    return 0 if len(records) == len(cells) else 1
+    for complaint in complaints:
+        print(f"r1nes: {complaint}", file=sys.stderr)
+    return 1 if complaints else 0

@@ -36,7 +36,7 @@ def table(summaries: Summaries) -> str:
         for method in methods:
             row += _entry(summaries.get((method, function, dim)))
         rows.append(row)
-    return "\n".join([*_aligned(rows), "", LEGEND])
+    return "\n".join([*aligned(rows), "", LEGEND])
 
 
 def _entry(summary: Summary | None) -> list[str]:
@@ -47,7 +47,7 @@ def _entry(summary: Summary | None) -> list[str]:
     return [evaluations, f"{summary.solved}/{summary.runs}", f"{summary.own_microseconds:.1f}"]
 
 
-def _aligned(rows: list[list[str]]) -> Iterable[str]:
+def aligned(rows: list[list[str]]) -> Iterable[str]:
     """Every column flush right but the first."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:

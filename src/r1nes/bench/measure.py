@@ -22,6 +22,7 @@ from r1nes.bench.records import Record
 from r1nes.bench.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
+from r1nes.strategies.rank_k import LONGEST, SHORTEST
 
 METHODS = [*STRATEGIES, *PEERS]
 
@@ -39,6 +40,7 @@ class Cell:
     dim: int
     trial: int  # from 1
     budget: int  # evaluations
+    restarts: int = 0  # the most there may be, their evaluations counted; for our own methods only
 
     def __str__(self) -> str:
         """As it is named to the user."""
@@ -54,7 +56,7 @@ def measure(cell: Cell) -> Record:
     x0 = start.uniform(-4, 4, cell.dim)
     sigma0 = 1.0 if textbook else 2.0
     seed = _seed(cell.method, cell.function, cell.dim, cell.trial)
-    solve, packages = _solver(cell.method)
+    solve, packages = _solver(cell)
 
     began = time.process_time()
     try:
@@ -72,6 +74,7 @@ def measure(cell: Cell) -> Record:
         "evaluations": watched.trajectory[-1][0] if watched.solved else watched.evaluations,
         "precision": watched.best,
         "solved": watched.solved,
+        **watched.notes,
         "stop": {reason: float(value) for reason, value in stop.items()},
         "seconds": round(seconds, 6),
         "objective_seconds": round(watched.seconds, 6),
@@ -83,32 +86,46 @@ def measure(cell: Cell) -> Record:
 Solve = Callable[[Watched, Array, float, int], dict[str, float]]
 
 
-def _solver(method: str) -> tuple[Solve, list[str]]:
+def _solver(cell: Cell) -> tuple[Solve, list[str]]:
     """How to run a method, with all that it needs imported, and the packages its result depends on."""
-    if method in STRATEGIES:
-        return partial(_minimize, method), ["r1nes", "numpy"]
-    if method in PEERS:
-        peer = PEERS[method]
+    if cell.method in STRATEGIES:
+        return partial(_minimize, cell.method, cell.restarts), ["r1nes", "numpy"]
+    if cell.method in PEERS:
+        peer = PEERS[cell.method]
         return partial(peer.run, peer.load()), ["r1nes", "numpy", peer.package]
-    raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    raise ValueError(f"method must be one of {', '.join(METHODS)}; got {cell.method!r}")
 
 
-def _minimize(method: str, f: Watched, x0: Array, sigma0: float, seed: int) -> dict[str, float]:
+def _minimize(
+    method: str, restarts: int, f: Watched, x0: Array, sigma0: float, seed: int
+) -> dict[str, float]:
     """One of our own: it stops at the target, at the budget, or where it truly has converged."""
     f.popsize = STRATEGIES[method].default_popsize(x0.size)
-    stop: dict[str, float] = minimize(
+    result = minimize(
         f,
         x0,
         sigma0=sigma0,
         method=method,
         ftarget=TARGET,
         max_evals=f.budget,
-        ftol=0,
+        ftol=1e-12 if restarts else 0,  # what will be started again need not converge to the last bit
         xtol=XTOL,
+        restarts=restarts,
         vectorized=True,
         rng=seed,
-    ).stop
+    )
+    f.notes = {"restarted": result.restarts, "at_limit": _at_limit(result.history)}
+    stop: dict[str, float] = result.stop
     return stop
+
+
+def _at_limit(history: dict[str, Array]) -> float:
+    """The share of generations in which a direction of RkNES is as long or as short as it may be."""
+    stretches = [column for name, column in history.items() if name.startswith("c") and name[1:].isdigit()]
+    if not stretches:
+        return 0.0
+    extreme = (np.array(stretches) <= SHORTEST) | (np.array(stretches) >= LONGEST)
+    return float(extreme.any(axis=0).mean())
 
 
 def _seed(*parts: str | int) -> int:

@@ -97,7 +97,7 @@ def _known(what: str, names: Iterable[str], known: list[str]) -> None:
 
 def cell_of(record: Record) -> Cell:
     """Which run a record is of."""
-    return Cell(*(record[name] for name in Cell.__match_args__))
+    return Cell(**{name: record[name] for name in Cell.__match_args__ if name in record})
 
 
 def _cost(cell: Cell) -> float:

@@ -40,6 +40,7 @@ class Watched:
         self.seconds = 0.0  # of the processor, inside
         self.trajectory: list[list[float]] = []  # [evaluations, precision reached]
         self.popsize: int | None = None  # what the method uses, if it says so
+        self.notes: dict[str, float] = {}  # what else a record should say of the run
         self._level, self._flat = math.nan, 0  # the last value, and how often in a row
 
     @property
