@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from r1nes.arrays import Array
 
 
@@ -15,3 +17,7 @@ def cigar(X: Array) -> Array:
 
 def rosenbrock(X: Array) -> Array:
     return (100 * (X[..., 1:] - X[..., :-1] ** 2) ** 2 + (1 - X[..., :-1]) ** 2).sum(axis=-1)
+
+
+def rastrigin(X: Array) -> Array:
+    return 10 * X.shape[-1] + (X * X - 10 * np.cos(2 * np.pi * X)).sum(axis=-1)

@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import sphere
+from functions import rastrigin, sphere
 from r1nes.arrays import Array
 from r1nes.stopping import STATUS
-
-
-def rastrigin(X: Array) -> Array:
-    return 10 * X.shape[-1] + (X * X - 10 * np.cos(2 * np.pi * X)).sum(axis=-1)
-
+from runs import same
 
 solve = partial(r1nes.minimize, rastrigin, np.full(4, 2.2), sigma0=0.3, method="snes", vectorized=True)
 
@@ -45,19 +41,6 @@ def first_points(**options: Any) -> list[Array]:
     starts = np.flatnonzero(np.diff(result.history["restart"], prepend=-1))
     assert len(starts) == options["restarts"] + 1
     return [asked[start] for start in starts]
-
-
-def same(first: Any, second: Any) -> None:
-    assert first.keys() == second.keys()
-    np.testing.assert_array_equal(first.x, second.x)
-    assert (first.fun, first.nfev, first.nit, first.stop) == (
-        second.fun,
-        second.nfev,
-        second.nit,
-        second.stop,
-    )
-    for name, column in first.history.items():
-        np.testing.assert_array_equal(column, second.history[name])
 
 
 def test_ipop_doubles_the_population_until_the_target_is_reached() -> None:

@@ -40,6 +40,11 @@ class Recorder:
         for name, value in row.items():
             self._columns[name].append(value)
 
+    def restore(self, columns: dict[str, NDArray[np.float64]]) -> None:
+        """Go on from what ``columns`` gave."""
+        for name, values in columns.items():
+            self._columns[name] = array("d", values)
+
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Everything recorded, an array per column."""
         return {name: np.array(column) for name, column in self._columns.items()}

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.bounds import BoundsLike
-from r1nes.evaluation import Map, Objective, evaluator
+from r1nes.evaluation import Evaluate, Map, Objective, evaluator
 from r1nes.history import Recorder
+from r1nes.interrupts import Interrupts
 from r1nes.noise import Seed
 from r1nes.optimizer import Optimizer
-from r1nes.restarts import Restarts
+from r1nes.restarts import Search
+from r1nes.saving import Saver, seed_in
 from r1nes.stopping import STATUS, describe
 
 
@@ -35,6 +41,8 @@ def minimize(
     vectorized: bool = False,
     workers: int | Map = 1,
     callback: Callable[[OptimizeResult], object] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 10.0,
     rng: Seed = None,
     **settings: Any,
 ) -> OptimizeResult:
@@ -62,6 +70,10 @@ def minimize(
         vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
         workers: Processes to evaluate with, −1 for one per core, or a callable like ``map``.
         callback: Called with an ``OptimizeResult`` after each generation; StopIteration ends the run.
+        checkpoint: A file that holds all of the run. The same call goes on from it, bit for bit, whenever and
+            however the process ended; only ``max_evals`` and ``max_seconds`` may differ.
+        checkpoint_every: Seconds after which the file is written again, at the end of a generation; also
+            written at the end of the run. 0 writes it after each generation.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: Whatever else ``Optimizer`` takes: ``utilities``, ``max_condition``, learning rates.
 
@@ -79,7 +91,9 @@ def minimize(
         >>> result.success, bool(abs(result.x - 1).max() < 1e-3)
         (True, True)
     """
-    optimizer = Optimizer(
+    if rng is None and checkpoint is not None and Path(checkpoint).exists():
+        rng = seed_in(checkpoint)
+    first = Optimizer(
         x0,
         sigma0,
         method=method,
@@ -93,26 +107,63 @@ def minimize(
         rng=rng,
         **settings,
     )
-    seed, plan = optimizer.seed, Restarts(restarts, optimizer)
-    recorder = Recorder()
-    called_off = False
-    with evaluator(fun, args, vectorized=vectorized, workers=workers) as evaluate:
-        while not called_off:
-            if optimizer.stop():
-                following = plan.next(optimizer)
-                if following is None:
-                    break
-                optimizer = following
-            X = optimizer.ask()
-            optimizer.tell(X, evaluate(X))
-            recorder.record(optimizer)
-            called_off = callback is not None and _calls_off(callback, optimizer.result)
-    result = optimizer.result
-    if called_off:
-        stop = {"callback": float(result.nit), **result.stop}
-        result.update(stop=stop, status=STATUS["callback"], message=describe(stop))
-    result.update(seed=seed, history=recorder.columns())
+    search, recorder = Search(first, restarts), Recorder()
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        evaluate = stack.enter_context(evaluator(fun, args, vectorized=vectorized, workers=workers))
+        save = _nothing
+        if checkpoint is not None:
+            saver = Saver(checkpoint, checkpoint_every, search, recorder, _described(fun, args, vectorized))
+            stack.callback(saver.save)
+            save = saver.save_if_due
+        broken_off = _run(search, recorder, evaluate, callback, interrupts, save)
+    result = search.optimizer.result
+    if broken_off:
+        stop = {broken_off: float(result.nit), **result.stop}
+        result.update(stop=stop, status=STATUS[broken_off], message=describe(stop))
+    result.update(seed=first.seed, history=recorder.columns())
     return result
+
+
+def _run(
+    search: Search,
+    recorder: Recorder,
+    evaluate: Evaluate,
+    callback: Callable[[OptimizeResult], object] | None,
+    interrupts: Interrupts,
+    save: Callable[[], None],
+) -> str:
+    """Generation after generation, until the search ends or is broken off; what broke it off, or nothing."""
+    try:
+        while search.goes_on():
+            optimizer = search.optimizer
+            X = optimizer.ask()
+            with interrupts.allowed():
+                values = evaluate(X)
+            optimizer.tell(X, values)
+            recorder.record(optimizer)
+            save()
+            if callback is not None:
+                with interrupts.allowed():
+                    if _calls_off(callback, optimizer.result):
+                        return "callback"
+    except KeyboardInterrupt:
+        return "interrupt"
+    return ""
+
+
+def _nothing() -> None:
+    """What there is to save without a checkpoint."""
+
+
+def _described(fun: Objective, args: tuple[Any, ...], vectorized: bool) -> dict[str, Any]:
+    """What the command line needs to call ``fun`` again; a name only if it leads back to ``fun``."""
+    name = f"{getattr(fun, '__module__', None)}:{getattr(fun, '__qualname__', None)}"
+    found: Any = sys.modules.get(name.partition(":")[0])
+    for part in name.partition(":")[2].split("."):
+        found = getattr(found, part, None)
+    importable = found is fun and not args and not name.startswith("__main__:")
+    return {"name": name, "importable": importable, "vectorized": vectorized}
 
 
 def _calls_off(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:

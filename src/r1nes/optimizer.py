@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from typing import Any
+import os
+from dataclasses import fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, OptimizeResult
 
+from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start
 from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence
+from r1nes.settings import (
+    checked_popsize,
+    checked_utilities,
+    default_sigma,
+    from_plain,
+    strategy_type_of,
+    to_plain,
+)
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
-from r1nes.strategies import STRATEGIES, Strategy
-from r1nes.utilities import assign, best_first, logarithmic
+from r1nes.strategies import Strategy
+from r1nes.utilities import assign, best_first
 
 Marks = tuple[Array, Array]
 
+COUNTS = ("generation", "restart", "nfev", "nan_count", "best", "ranked", "_best_x", "_earlier", "_blanks")
 BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
@@ -89,11 +100,11 @@ class Optimizer:
     ) -> None:
         """Checks every setting and draws nothing but what the method's start needs."""
         mean = as_start(x0)
-        strategy_type = _strategy_type(method, mean.size, settings)
-        self.popsize = _popsize(popsize, strategy_type, mean.size)
-        self.utilities = _utilities(utilities, strategy_type, self.popsize).astype(mean.dtype)
+        strategy_type = strategy_type_of(method, mean.size, settings)
+        self.popsize = checked_popsize(popsize, strategy_type, mean.size)
+        self.utilities = checked_utilities(utilities, strategy_type, self.popsize).astype(mean.dtype)
         edges = as_edges(bounds, mean)
-        sigma0 = _default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
+        sigma0 = default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
         self.box = None if edges is None else Box(*edges, sigma0)
         self.seed = seed_sequence(rng)
         self.settings: dict[str, Any] = {
@@ -210,6 +221,41 @@ class Optimizer:
         self.best, self._best_x = ended.best, ended._best_x
         self._stopping.began = ended._stopping.began
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that the run depends on into one file, which a crash cannot leave half-written."""
+        checkpoint.write(path, self.state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The Optimizer of a file that ``save`` wrote: it goes on bit for bit. Reading runs no code."""
+        state = checkpoint.read(path)
+        try:
+            return cls.from_state(state)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ValueError(f"{os.fspath(path)} holds no Optimizer: {error!r}") from None
+
+    def state(self) -> dict[str, Any]:
+        """All that the run depends on, as plain values and arrays."""
+        return {
+            "settings": to_plain(self.settings),
+            "strategy": {field.name: getattr(self.strategy, field.name) for field in fields(self.strategy)},
+            "stopping": self._stopping.state(),
+            "asked": self._asked is not None,
+            "counts": {name: getattr(self, name) for name in COUNTS},
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The Optimizer whose ``state`` this is."""
+        optimizer = cls(**from_plain(state["settings"]))
+        optimizer.strategy = replace(optimizer.strategy, **state["strategy"])
+        optimizer._stopping.restore(state["stopping"])
+        for name in COUNTS:
+            setattr(optimizer, name, state["counts"][name])
+        if state["asked"]:
+            optimizer.ask()
+        return optimizer
+
     def _draw(self) -> Array:
         rows = self.popsize // 2 if self.strategy.mirrored else self.popsize
         return self._noise.rows(self.generation + 1, 0, rows)
@@ -262,52 +308,3 @@ def _values(values: ArrayLike, n: int) -> Array:
     if told.shape not in ((n,), (n, 1)):
         raise ValueError(f"values must hold one number per point, {n}, got shape {told.shape}")
     return told.astype(np.float64).reshape(n)
-
-
-def _strategy_type(method: str, d: int, settings: dict[str, Any]) -> type[Strategy]:
-    if method not in STRATEGIES:
-        raise ValueError(f"method must be one of {', '.join(STRATEGIES)}, got {method!r}")
-    strategy_type = STRATEGIES[method]
-    if d < strategy_type.min_dim:
-        others = " or ".join(repr(name) for name, other in STRATEGIES.items() if d >= other.min_dim)
-        raise ValueError(
-            f"method={method!r} needs x0 of at least {strategy_type.min_dim} variables, got {d}: use {others}"
-        )
-    known = [
-        name
-        for name, parameter in inspect.signature(strategy_type.start).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    ]
-    for name, value in settings.items():
-        if name not in known:
-            raise TypeError(f"{name} is not a setting of method={method!r}; it knows {', '.join(known)}")
-        if name.startswith("rate_"):
-            at_least_zero(name, value)
-    return strategy_type
-
-
-def _popsize(popsize: int | None, strategy_type: type[Strategy], d: int) -> int:
-    n = strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
-    if strategy_type.mirrored and n % 2:
-        raise ValueError(f"popsize must be even for a method whose samples come in pairs, got {n}")
-    return n
-
-
-def _default_sigma(edges: tuple[Array, Array] | None) -> float:
-    if edges is None:
-        return 1.0
-    widths = edges[1] - edges[0]
-    if not (np.isfinite(widths).all() and widths.any()):
-        return 1.0
-    return 0.3 * float(widths[widths > 0].min())
-
-
-def _utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int) -> Array:
-    if utilities is None:
-        return logarithmic(n, zero_sum=strategy_type.zero_sum)
-    w = np.array(utilities, dtype=np.float64)
-    if w.shape != (n,):
-        raise ValueError(f"utilities must hold one weight per rank, {n}, got shape {w.shape}")
-    if not np.isfinite(w).all() or (np.diff(w) > 0).any() or w[0] == w[-1]:
-        raise ValueError(f"utilities must be finite and fall from the best rank to the worst, got {w}")
-    return w

@@ -14,73 +14,105 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 
 from __future__ import annotations
 
-import math
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from r1nes.arguments import count
 from r1nes.optimizer import Optimizer
+from r1nes.settings import to_plain
 
 FINAL = {"ftarget", "minus_inf", "max_seconds"}  # reasons after which another run has nothing to add
 BRANCH = 2**32 - 1  # of the seed: a user's own children of it are numbered from 0
 
 
-class Restarts:
-    """Makes the Optimizers of one search, each from the one before.
+class Search:
+    """A run and, once it has converged, those that follow it.
 
     Args:
+        first: The Optimizer of the first run.
         restarts: How often the population may double: a number for IPOP, ``"bipop:9"`` for BIPOP with nine
             doublings. 0 is a single run.
-        first: The Optimizer of the first run.
 
     A restart begins where the first run did; within bounds that are finite for every variable, at a random
-    point between them.
+    point between them. ``optimizer`` is always that of the present run.
     """
 
-    def __init__(self, restarts: int | str, first: Optimizer) -> None:
+    def __init__(self, first: Optimizer, restarts: int | str = 0) -> None:
         """Checks ``restarts``."""
         self.kind, self.doublings = _parsed(restarts)
-        self.settings = first.settings
+        self.optimizer, self.settings = first, first.settings
         if self.doublings and self.settings["utilities"] is not None:
             raise ValueError("utilities must be None with restarts, since the population changes")
-        self.doubled = 0  # times, so far
-        self.large_evals = 0  # spent on runs with a doubled population
-        self.small_evals = 0  # and on the others
-        self.last_large = 0  # evaluations of the last of the former
-        self.is_large = False  # whether the present run is one of them
-        self.began = 0  # evaluations before the present run
+        self.plan = Plan()
 
-    def next(self, ended: Optimizer) -> Optimizer | None:
-        """The Optimizer of the run after ``ended``, or None if the search is over."""
-        budget = self.settings["max_evals"]
-        room = math.inf if budget is None else budget - ended.nfev
-        if self.doubled == self.doublings or room < ended.popsize or not FINAL.isdisjoint(ended.stop()):
-            return None
-        self._account(ended.nfev)
-        self.is_large = self.kind == "ipop" or self.large_evals <= self.small_evals
-        self.doubled += self.is_large
+    def goes_on(self) -> bool:
+        """Whether another generation is due; where a run has ended, the next one begins."""
+        stop = self.optimizer.stop()
+        if not stop:
+            return True
+        if self.plan.doubled == self.doublings or not FINAL.isdisjoint(stop):
+            return False
+        return self._restart()
+
+    def _restart(self) -> bool:
+        """Begin the next run, if the budget has room for it."""
+        ended = self.optimizer
         seed = _child(self.settings["rng"], ended.restart + 1)
-        changes = self._changes(np.random.default_rng(seed))
-        if changes["popsize"] > room:
-            return None
-        if budget is not None:
-            changes["max_evals"] = min(budget, changes.get("max_evals", budget))
-        optimizer = Optimizer(**{**self.settings, **changes, "rng": seed})
-        optimizer.inherit(ended)
-        return optimizer
+        plan = self.plan.after(ended.nfev, alternate=self.kind == "bipop")
+        changes = plan.changes(self.settings, np.random.default_rng(seed))
+        budget = self.settings["max_evals"]
+        if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
+            return False
+        changes["max_evals"] = plan.limit(budget)
+        self.plan, self.optimizer = plan, Optimizer(**{**self.settings, **changes, "rng": seed})
+        self.optimizer.inherit(ended)
+        return True
 
-    def _account(self, nfev: int) -> None:
-        spent, self.began = nfev - self.began, nfev
-        if self.is_large:
-            self.large_evals += spent
-            self.last_large = spent
-        else:
-            self.small_evals += spent
+    def state(self) -> dict[str, Any]:
+        """All that the search depends on, as plain values and arrays."""
+        return {
+            "restarts": f"{self.kind}:{self.doublings}",
+            "settings": to_plain(self.settings),
+            "plan": asdict(self.plan),
+            "optimizer": self.optimizer.state(),
+        }
 
-    def _changes(self, rng: np.random.Generator) -> dict[str, Any]:
-        """What the next run does differently from the first."""
-        n, x0, bounds = self.settings["popsize"], self.settings["x0"], self.settings["bounds"]
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where ``state`` was taken, with the present ``max_evals`` and ``max_seconds``."""
+        self.plan = Plan(**state["plan"])
+        limits = {
+            "max_evals": self.plan.limit(self.settings["max_evals"]),
+            "max_seconds": self.settings["max_seconds"],
+        }
+        optimizer = state["optimizer"]
+        self.optimizer = Optimizer.from_state({**optimizer, "settings": {**optimizer["settings"], **limits}})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which run comes next, and what the ones before have spent."""
+
+    doubled: int = 0  # times, so far
+    large_evals: int = 0  # spent on runs with a doubled population
+    small_evals: int = 0  # and on the others
+    last_large: int = 0  # evaluations of the last of the former
+    is_large: bool = False  # whether the present run is one of them
+    began: int = 0  # evaluations before the present run
+
+    def after(self, nfev: int, *, alternate: bool) -> Plan:
+        """The plan of the run that follows, ``nfev`` evaluations having been spent."""
+        spent = nfev - self.began
+        large, small = (spent, 0) if self.is_large else (0, spent)
+        large, small = self.large_evals + large, self.small_evals + small
+        next_is_large = large <= small or not alternate
+        last_large = spent if self.is_large else self.last_large
+        return Plan(self.doubled + next_is_large, large, small, last_large, next_is_large, nfev)
+
+    def changes(self, settings: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        """What the present run does differently from the first."""
+        n, x0, bounds = settings["popsize"], settings["x0"], settings["bounds"]
         changes: dict[str, Any] = {}
         if bounds is not None and np.isfinite([bounds.lb, bounds.ub]).all():
             start = rng.uniform(bounds.lb, bounds.ub).astype(x0.dtype)
@@ -91,9 +123,15 @@ class Restarts:
         return {
             **changes,
             "popsize": small - (small - n) % 2,  # an even population stays even, for mirrored samples
-            "sigma0": self.settings["sigma0"] * 10 ** (-2 * rng.random()),
-            "max_evals": self.began + self.last_large // 2,
+            "sigma0": settings["sigma0"] * 10 ** (-2 * rng.random()),
         }
+
+    def limit(self, budget: float | None) -> float | None:
+        """Where the present run has to end, in evaluations from the start of the search."""
+        if self.is_large or not self.doubled:
+            return budget
+        limit = self.began + self.last_large // 2
+        return limit if budget is None else min(budget, limit)
 
 
 def _parsed(restarts: int | str) -> tuple[str, int]:

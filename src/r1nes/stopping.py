@@ -11,6 +11,7 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +31,13 @@ MESSAGES = {
     "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
     "minus_inf": "The objective returned -inf, which no other point can beat",
     "callback": "callback raised StopIteration",
+    "interrupt": "Ctrl-C was pressed",
 }
 STATUS = {reason: code for code, reason in enumerate(MESSAGES)}
 RUNNING = -1
 CONVERGED = {"xtol", "ftol", "flat"}
 
+OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
 FLAT_GENERATIONS = 20  # in a row, after which a constant objective is believed to be one
 
 
@@ -136,6 +139,19 @@ class Stopping:
         if not self.condition < self.max_condition:
             stop["condition"] = self.condition
         return stop
+
+    def state(self) -> dict[str, Any]:
+        """What ``restore`` needs to watch on from here; the clock goes on from the time that has passed."""
+        observed = {name: getattr(self, name) for name in OBSERVED}
+        return observed | {"bests": list(self.bests), "era": list(self.era), "seconds": self.seconds()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Watch on from where ``state`` was taken."""
+        for name in OBSERVED:
+            setattr(self, name, state[name])
+        self.bests.extend(state["bests"])
+        self.era.extend(state["era"])
+        self.began = time.monotonic() - state["seconds"]
 
     def seconds(self) -> float:
         """How long the run has been going on."""

@@ -40,7 +40,7 @@ def utilities_of(values: Array) -> Array:
 
 
 def arrays_of(strategy: Strategy) -> dict[str, Array]:
-    return {field.name: np.array(getattr(strategy, field.name)) for field in fields(strategy)}  # type: ignore[arg-type]
+    return {field.name: np.array(getattr(strategy, field.name)) for field in fields(strategy)}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -19,6 +19,7 @@ class Strategy(Protocol):
     Rates and other settings are keyword-only parameters of ``start``, and so of ``Optimizer``.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # frozen, and made of numbers and arrays only
     min_dim: ClassVar[int]  # the fewest variables it is defined for
     mirrored: ClassVar[bool]  # whether each row of noise gives a point and its mirror image
     zero_sum: ClassVar[bool]  # whether its utilities have the uniform baseline subtracted

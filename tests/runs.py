@@ -1,0 +1,48 @@
+"""Runs that tests start in other processes, and what it means for two of them to be the same."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import r1nes
+from functions import rastrigin
+from r1nes.arrays import Array
+
+
+def same(first: Any, second: Any) -> None:
+    """Bit for bit: the point, its value, the counts, the reasons, the whole history."""
+    assert first.keys() == second.keys()
+    assert first.x.tobytes() == second.x.tobytes()
+    for name in ("fun", "nfev", "nit", "restarts", "nan_count", "stop", "status", "success", "message"):
+        assert first[name] == second[name], name
+    assert first.history.keys() == second.history.keys()
+    for name, column in first.history.items():
+        assert column.tobytes() == second.history[name].tobytes(), name
+
+
+def slowly(X: Array) -> Array:
+    time.sleep(5e-4)
+    return rastrigin(X)
+
+
+solve_slowly = partial(
+    r1nes.minimize,
+    slowly,
+    np.full(6, 2.2),
+    sigma0=0.4,
+    method="snes",
+    restarts="bipop:3",
+    vectorized=True,
+    max_evals=60_000,
+    rng=5,
+)
+
+
+def live(path: Path) -> None:
+    """A driver that writes a checkpoint after each generation, for as long as it is left alive."""
+    solve_slowly(checkpoint=path, checkpoint_every=0)
