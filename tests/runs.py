@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ solve_slowly = partial(
 )
 
 
-def live(path: Path) -> None:
+def live(path: Path, alive: Event) -> None:
     """A driver that writes a checkpoint after each generation, for as long as it is left alive."""
+    alive.set()
     solve_slowly(checkpoint=path, checkpoint_every=0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import multiprocessing
+import os
 import pickle
 import random
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -276,16 +278,19 @@ def test_forged_files_with_the_right_checksum_give_messages_too(tmp_path: Path) 
     assert all(message.startswith(f"{tmp_path / 'f'} ") for message in messages)
 
 
-def test_a_driver_killed_at_twenty_random_moments(tmp_path: Path) -> None:
+def test_a_driver_killed_at_twenty_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each life is a process of its own, ended by SIGKILL wherever it happens to be."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # where the server of processes looks
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["runs"])
     rng = random.Random(0)
     kills = 0
     for _ in range(20):
-        process = context.Process(target=live, args=(tmp_path / "f",))
+        alive = context.Event()
+        process = context.Process(target=live, args=(tmp_path / "f", alive))
         process.start()
-        time.sleep(rng.uniform(0.02, 0.25))
+        assert alive.wait(60)
+        time.sleep(rng.uniform(0, 0.2))
         kills += process.is_alive()
         process.kill()
         process.join()
