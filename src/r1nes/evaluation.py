@@ -1,82 +1,153 @@
-"""How a generation gets its values: one by one, all at once, in processes, or by any map."""
+"""How a generation gets its values: one by one, all at once, by any map, or in parallel whatever fails.
+
+A value depends on its point alone, so an evaluation whose worker died, hung or was cut off is simply asked
+for again: with others at first, and at last alone, so that only an evaluation that is itself the cause of
+the loss can fail for good.
+"""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from r1nes.arguments import count
+from r1nes.arguments import count, positive
 from r1nes.arrays import Array
+from r1nes.objective import Function, Objective
+from r1nes.pools import Futures, Lost, Outcome, Pool, Processes, Ticket
 
-Objective = Callable[..., Any]
 Map = Callable[[Callable[[Array], float], Iterable[Array]], Iterable[float]]
 Evaluate = Callable[[Array], Array]
+Rows = NDArray[np.intp]
+
+ATTEMPTS = 4  # at each evaluation, the last one alone
+ON_FAILURE = ("raise", "worst")
+
+
+def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str) -> Objective:
+    """``fun`` as workers get it, and as ``on_failure`` says."""
+    if not callable(fun):
+        raise TypeError(f"fun must be callable, got {fun!r}")
+    if on_failure not in ON_FAILURE:
+        raise ValueError(f"on_failure must be one of {', '.join(ON_FAILURE)}, got {on_failure!r}")
+    return Objective(fun, args, worst=on_failure == "worst")
 
 
 @contextmanager
 def evaluator(
-    fun: Objective, args: tuple[Any, ...], *, vectorized: bool, workers: int | Map
+    objective: Objective, *, vectorized: bool, workers: Any, timeout: float | None
 ) -> Iterator[Evaluate]:
-    """A function from points to their values; its processes, if any, end with the context.
-
-    ``fun`` always gets copies, so it may change its argument.
-    """
-    if not callable(fun):
-        raise TypeError(f"fun must be callable, got {fun!r}")
+    """A function from points to their values; what it starts ends with the context."""
     if vectorized:
         if workers != 1:
             raise ValueError(f"workers must be 1 with vectorized=True, got {workers!r}")
-        yield partial(_evaluate_at_once, fun, args)
+        if objective.worst:
+            raise ValueError("on_failure must be 'raise' with vectorized=True: mark a failed row by NaN")
+    if workers == 1 or (callable(workers) and not isinstance(workers, Executor)):
+        if timeout is not None:
+            raise ValueError(f"timeout needs workers that can be ended or given up, got workers={workers!r}")
+        if vectorized:
+            yield objective.at_once
+        elif workers == 1:
+            yield lambda points: np.array(objective.values(points))
+        else:
+            yield partial(_evaluate_by_map, workers, objective)
         return
-    value_of = partial(_value_of, fun, args)
-    if callable(workers):
-        yield partial(_evaluate_by_map, workers, value_of)
-        return
-    processes = _cpus() if workers == -1 else count("workers", workers)
-    if processes == 1:
-        yield partial(_evaluate_by_map, map, value_of)
-        return
-    with ProcessPoolExecutor(processes) as pool:
-        yield partial(_evaluate_in_pool, pool, processes, value_of)
+    with pool_of(workers, objective, timeout) as pool:
+        yield partial(_evaluate_in_pool, pool, worst=objective.worst, single=timeout is not None)
 
 
-def _value_of(fun: Objective, args: tuple[Any, ...], x: Array) -> float:
-    value = fun(x, *args)
-    if isinstance(value, float):  # np.float64 too: the common case, kept cheap
-        return value
-    number = np.asarray(value)
-    if number.size != 1 or number.dtype.kind not in "fiub":
-        raise TypeError(f"fun must return one real number, got {value!r}")
-    return float(number.item())
+@contextmanager
+def pool_of(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Pool]:
+    """The pool that ``workers`` asks for; its processes or threads, if its own, end with the context."""
+    if timeout is not None:
+        timeout = positive("timeout", timeout)
+    owned: Executor | None = None
+    pool: Pool
+    if isinstance(workers, str):
+        if timeout is not None:
+            raise ValueError("timeout needs processes or an Executor: a thread cannot be ended")
+        owned = ThreadPoolExecutor(threads := _threads(workers))
+        pool = Futures(owned, threads, objective, timeout)
+    elif isinstance(workers, Executor):
+        pool = Futures(workers, _workers_of(workers), objective, timeout)
+    elif hasattr(workers, "get_executor"):  # a Dask client, which keeps large arguments apart from its graph
+        threads = sum(workers.nthreads().values())
+        send = partial(workers.scatter, hash=False)
+        pool = Futures(workers.get_executor(), threads, objective, timeout, send)
+    else:
+        pool = Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
+    try:
+        yield pool
+    finally:
+        pool.end()
+        if owned is not None:
+            owned.shutdown(wait=False, cancel_futures=True)
 
 
-def _evaluate_by_map(map_: Map, value_of: Callable[[Array], float], points: Array) -> Array:
-    return np.array(list(map_(value_of, (x.copy() for x in points))), dtype=np.float64)
+def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:
+    return np.array(list(map_(objective.value, points)), dtype=np.float64)
 
 
-def _evaluate_in_pool(
-    pool: ProcessPoolExecutor, processes: int, value_of: Callable[[Array], float], points: Array
+def _evaluate_in_pool(pool: Pool, points: Array, *, worst: bool, single: bool) -> Array:
+    pieces = len(points) if single else pool.workers
+    return gather(len(points), pieces, lambda rows: pool.submit(points[rows]), pool.collect, worst=worst)
+
+
+def gather(
+    n: int,
+    pieces: int,
+    submit: Callable[[Rows], Ticket],
+    collect: Callable[[], list[tuple[Ticket, Outcome]]],
+    *,
+    worst: bool,
 ) -> Array:
-    chunk = math.ceil(len(points) / processes)  # one message per process and generation
-    return np.array(list(pool.map(value_of, points, chunksize=chunk)), dtype=np.float64)
-
-
-def _evaluate_at_once(fun: Objective, args: tuple[Any, ...], points: Array) -> Array:
-    values = np.asarray(fun(points.copy(), *args))
-    n = len(points)
-    if values.shape not in ((n,), (n, 1)) or values.dtype.kind not in "fiub":
-        raise TypeError(
-            f"fun must return one real number per row, shape ({n},), with vectorized=True; "
-            f"got shape {values.shape} of dtype {values.dtype}"
+    """The values of ``n`` points, submitted in ``pieces``, and again where they are lost."""
+    values = np.full(n, np.nan)
+    missing = np.arange(n)
+    why = Lost()
+    for attempt in range(ATTEMPTS):
+        if not missing.size:
+            return values
+        parts = np.array_split(missing, min(missing.size, pieces if attempt == 0 else n))
+        rounds = [[part] for part in parts] if attempt == ATTEMPTS - 1 else [parts]
+        lost: list[Rows] = []
+        for together in rounds:
+            under_way = {submit(rows): rows for rows in together}
+            while under_way:
+                for ticket, outcome in collect():
+                    rows = under_way.pop(ticket)
+                    if isinstance(outcome, Lost):
+                        why = outcome
+                        lost.append(rows)
+                    else:
+                        values[rows] = outcome
+        missing = np.concatenate(lost) if lost else missing[:0]
+    if missing.size and not worst:
+        raise RuntimeError(
+            f"{missing.size} of {n} evaluations were lost {ATTEMPTS} times in a row, lastly because {why}; "
+            "on_failure='worst' would rank them last"
         )
-    return values.reshape(n)
+    return values
+
+
+def _threads(workers: str) -> int:
+    kind, _, number = workers.partition(":")
+    if kind != "threads" or not number.isdecimal():
+        raise ValueError(f"workers must be a number, 'threads:N', a map or an Executor, got {workers!r}")
+    return count("workers", int(number))
+
+
+def _workers_of(executor: Executor) -> int:
+    """How many it has, where it tells; else as many as there may be points."""
+    known = getattr(executor, "_max_workers", getattr(executor, "num_workers", None))
+    return known if isinstance(known, int) else 2**31
 
 
 def _cpus() -> int:

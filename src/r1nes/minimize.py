@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.bounds import BoundsLike
-from r1nes.evaluation import Evaluate, Map, Objective, evaluator
+from r1nes.evaluation import Evaluate, evaluator, objective_of
 from r1nes.history import Recorder
 from r1nes.interrupts import Interrupts
 from r1nes.noise import Seed
+from r1nes.objective import Function
 from r1nes.optimizer import Optimizer
 from r1nes.restarts import Search
 from r1nes.saving import Saver, seed_in
@@ -24,7 +25,7 @@ from r1nes.stopping import STATUS, describe
 
 
 def minimize(
-    fun: Objective,
+    fun: Function,
     x0: ArrayLike,
     *,
     sigma0: float | None = None,
@@ -39,7 +40,9 @@ def minimize(
     ftol: float = 1e-12,
     restarts: int | str = 0,
     vectorized: bool = False,
-    workers: int | Map = 1,
+    workers: Any = 1,
+    timeout: float | None = None,
+    on_failure: str = "raise",
     callback: Callable[[OptimizeResult], object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 10.0,
@@ -68,7 +71,12 @@ def minimize(
             ``sigma0`` again; within bounds that are finite for every variable, at a random point between
             them. All runs together spend ``max_evals`` and ``max_seconds``.
         vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
-        workers: Processes to evaluate with, −1 for one per core, or a callable like ``map``.
+        workers: Who evaluates: a number of processes, −1 for one per core, ``"threads:4"``, any ``Executor``
+            of ``concurrent.futures``, a Dask ``Client``, or a callable like ``map``. The run is the same.
+        timeout: Seconds after which an evaluation counts as hung: it is given up and tried again, like those
+            of a worker that died, up to four times.
+        on_failure: What becomes of an evaluation that raises an exception or that is lost four times:
+            ``"raise"`` ends the run, ``"worst"`` ranks it last.
         callback: Called with an ``OptimizeResult`` after each generation; StopIteration ends the run.
         checkpoint: A file that holds all of the run. The same call goes on from it, bit for bit, whenever and
             however the process ended; only ``max_evals`` and ``max_seconds`` may differ.
@@ -108,9 +116,12 @@ def minimize(
         **settings,
     )
     search, recorder = Search(first, restarts), Recorder()
+    objective = objective_of(fun, args, on_failure)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        evaluate = stack.enter_context(evaluator(fun, args, vectorized=vectorized, workers=workers))
+        evaluate = stack.enter_context(
+            evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
+        )
         save = _nothing
         if checkpoint is not None:
             saver = Saver(checkpoint, checkpoint_every, search, recorder, _described(fun, args, vectorized))
@@ -156,7 +167,7 @@ def _nothing() -> None:
     """What there is to save without a checkpoint."""
 
 
-def _described(fun: Objective, args: tuple[Any, ...], vectorized: bool) -> dict[str, Any]:
+def _described(fun: Function, args: tuple[Any, ...], vectorized: bool) -> dict[str, Any]:
     """What the command line needs to call ``fun`` again; a name only if it leads back to ``fun``."""
     name = f"{getattr(fun, '__module__', None)}:{getattr(fun, '__qualname__', None)}"
     found: Any = sys.modules.get(name.partition(":")[0])

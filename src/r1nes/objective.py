@@ -1,0 +1,79 @@
+"""The user's function, called on one point or on several, wherever it runs."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from r1nes.arrays import Array
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """``fun`` with its further arguments; with ``worst``, an exception of its own is worth NaN.
+
+    ``fun`` always gets copies, so it may change its argument.
+    """
+
+    fun: Function
+    args: tuple[Any, ...] = ()
+    worst: bool = False
+
+    def value(self, x: Array) -> float:
+        """Of one point."""
+        try:
+            value = self.fun(x.copy(), *self.args)
+        except Exception:
+            if self.worst:
+                return math.nan
+            raise
+        if isinstance(value, float):  # np.float64 too: the common case, kept cheap
+            return value
+        number = np.asarray(value)
+        if number.size != 1 or number.dtype.kind not in "fiub":
+            raise TypeError(f"fun must return one real number, got {value!r}")
+        return float(number.item())
+
+    def values(self, points: Array) -> list[float]:
+        """Of points in rows, one by one."""
+        return [self.value(x) for x in points]
+
+    def at_once(self, points: Array) -> Array:
+        """Of points in rows, by a ``fun`` that takes them all."""
+        values = np.asarray(self.fun(points.copy(), *self.args))
+        n = len(points)
+        if values.shape not in ((n,), (n, 1)) or values.dtype.kind not in "fiub":
+            raise TypeError(
+                f"fun must return one real number per row, shape ({n},), with vectorized=True; "
+                f"got shape {values.shape} of dtype {values.dtype}"
+            )
+        return values.reshape(n)
+
+    def outcome(self, points: Array) -> list[float] | Exception:
+        """The values or, returned and not raised, what the function raised.
+
+        So whatever is raised where this was called from another process is not the function's fault.
+        """
+        try:
+            return self.values(points)
+        except Exception as error:
+            return _portable(error)
+
+
+def _portable(error: Exception) -> Exception:
+    """``error`` with its traceback as a note, as something that can be sent to another process."""
+    trace = "".join(traceback.format_exception(error))
+    error.add_note(f"\nwhere it was evaluated:\n{trace}")
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"fun raised what cannot be sent to another process:\n{trace}")
+    return error
