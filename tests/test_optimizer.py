@@ -123,8 +123,8 @@ class TestTell:
     @pytest.mark.parametrize(
         ("change", "error", "message"),
         [
-            (lambda X, f: (X[:-1], f[:-1]), ValueError, r"X must be of shape \(12, 8\).*got \(11, 8\)"),
-            (lambda X, f: (X, f[:-1]), ValueError, r"values must hold one number per point, 12, got .*11"),
+            (lambda X, f: (X[:-1], f[:-1]), ValueError, r"X must be of shape \(10, 8\).*got \(9, 8\)"),
+            (lambda X, f: (X, f[:-1]), ValueError, r"values must hold one number per point, 10, got .*9"),
             (lambda X, f: (X[:, :-1], f), ValueError, "X must be of shape"),
             (lambda X, f: (np.clip(X, -0.5, 0.5), f), ValueError, "rows of the last ask unchanged; row"),
             (lambda X, f: (X + 1e-13, f), ValueError, "row 0 is not one of them"),
@@ -260,7 +260,14 @@ class TestStart:
 
     def test_r1nes_refuses_one_variable_and_says_what_to_use(self) -> None:
         with pytest.raises(ValueError, match="at least 2 variables, got 1: use 'snes' or 'xnes'"):
-            Optimizer([1.0], 0.5)
+            Optimizer([1.0], 0.5, method="r1nes")
+
+    def test_the_default_is_rknes_and_snes_for_one_variable(self) -> None:
+        assert [Optimizer(np.ones(d), 0.5).settings["method"] for d in (1, 2, 100)] == [
+            "snes",
+            "rknes",
+            "rknes",
+        ]
 
     @pytest.mark.parametrize(
         ("options", "error", "message"),
@@ -277,7 +284,7 @@ class TestStart:
             ({"method": "cma"}, ValueError, "method must be one of r1nes, rknes, snes, xnes, got 'cma'"),
             ({"popsize": 1}, ValueError, "popsize must be a whole number of at least 2, got 1"),
             ({"popsize": 7.5}, ValueError, "popsize must be a whole number of at least 2, got 7.5"),
-            ({"max_evals": 3}, ValueError, "max_evals must be a whole number of at least 5, got 3"),
+            ({"max_evals": 3}, ValueError, "max_evals must be a whole number of at least 6, got 3"),
             ({"max_seconds": -1}, ValueError, "max_seconds must be finite and above 0, got -1"),
             ({"ftarget": math.nan}, TypeError, "ftarget must be a number, got nan"),
             ({"xtol": -1e-9}, ValueError, "xtol must be finite and not below 0"),
@@ -285,11 +292,15 @@ class TestStart:
             (
                 {"utilities": [1, 2, 3]},
                 ValueError,
-                r"utilities must hold one weight per rank, 5, got .*\(3,\)",
+                r"utilities must hold one weight per rank, 6, got .*\(3,\)",
             ),
-            ({"utilities": [1, 2, 3, 4, 5]}, ValueError, "utilities must be finite and fall"),
-            ({"utilities": [1, 1, 1, 1, 1]}, ValueError, "utilities must be finite and fall"),
-            ({"rate_size": 1}, TypeError, "rate_size is not a setting of method='r1nes'; it knows rate_mean"),
+            ({"utilities": [1, 2, 3, 4, 5, 6]}, ValueError, "utilities must be finite and fall"),
+            ({"utilities": [1, 1, 1, 1, 1, 1]}, ValueError, "utilities must be finite and fall"),
+            (
+                {"rate_size": 1},
+                TypeError,
+                "rate_size is not a setting of method='rknes'; it knows rank, base",
+            ),
             ({"rate_mean": -1}, ValueError, "rate_mean must be finite and not below 0, got -1"),
             ({"rng": "x"}, TypeError, "rng must be None, an int"),
         ],
@@ -304,10 +315,18 @@ class TestStart:
         with pytest.raises(TypeError, match="rate_shape is not a setting of method='snes'"):
             Optimizer([1.0, 2.0], 0.5, method="snes", rate_shape=0.1)
 
-    def test_settings_are_honoured(self) -> None:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_settings_are_honoured(self, method: str) -> None:
         utilities = [3.0, 1.0, -1.0, -3.0]
         optimizer = Optimizer(
-            np.ones(3), 0.25, popsize=4, utilities=utilities, rate_mean=0.5, rate_sigma=0.0, rng=1
+            np.ones(3),
+            0.25,
+            method=method,
+            popsize=4,
+            utilities=utilities,
+            rate_mean=0.5,
+            rate_sigma=0.0,
+            rng=1,
         )
         X = optimizer.ask()
         assert X.shape == (4, 3)

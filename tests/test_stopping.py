@@ -93,17 +93,17 @@ class TestReasons:
 
 def test_a_lucky_early_point_does_not_look_like_stagnation() -> None:
     """The first point is better than anything for a long time, while the search makes slow progress."""
-    optimizer = r1nes.Optimizer(np.zeros(4), 1.0, popsize=5, rng=1, xtol=0, ftol=0)
+    optimizer = r1nes.Optimizer(np.zeros(4), 1.0, popsize=6, rng=1, xtol=0, ftol=0)
     for generation in range(6000):
         X = optimizer.ask()
-        values = 1e3 - 0.01 * generation + np.arange(5.0)
+        values = 1e3 - 0.01 * generation + np.arange(6.0)
         if generation == 0:
             values[2] = 0
         optimizer.tell(X, values)
         assert "stagnation" not in optimizer.stop()
     for _ in range(6000):
         X = optimizer.ask()
-        optimizer.tell(X, 900 + np.arange(5.0))
+        optimizer.tell(X, 900 + np.arange(6.0))
     assert "stagnation" in optimizer.stop()
 
 

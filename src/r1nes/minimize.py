@@ -30,7 +30,7 @@ def minimize(
     *,
     sigma0: float | None = None,
     args: tuple[Any, ...] = (),
-    method: str = "r1nes",
+    method: str | None = None,
     bounds: BoundsLike = None,
     popsize: int | None = None,
     max_evals: float | None = None,
@@ -57,8 +57,9 @@ def minimize(
         sigma0: The standard deviation of the first samples around ``x0``: about the distance at which the
             optimum is expected. By default 1, or 0.3 times the narrowest side of a finite box.
         args: More arguments of ``fun``.
-        method: ``"r1nes"`` or ``"rknes"`` for interacting variables, ``"snes"`` for independent ones,
-            ``"xnes"`` for up to a few hundred variables that interact in every way.
+        method: ``"rknes"``, the default, or ``"r1nes"``, its published ancestor, for interacting variables;
+            ``"snes"`` for independent ones; ``"xnes"`` for up to a few hundred variables that interact in
+            every way.
         bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; ``fun`` sees no point outside.
         popsize: Evaluations per generation; by default the method's own choice.
         max_evals: The most evaluations to spend.

@@ -41,7 +41,8 @@ class Optimizer:
         x0: Where to start, a vector of numbers. float32 stays float32; all else becomes float64.
         sigma0: The standard deviation of the first samples around ``x0``, in the units of ``x0``. By
             default 1, or 0.3 times the narrowest side of a finite box.
-        method: The search distribution: ``"r1nes"``, ``"rknes"``, ``"snes"`` or ``"xnes"``.
+        method: The search distribution: ``"rknes"``, ``"r1nes"``, ``"snes"`` or ``"xnes"``. By default
+            ``"rknes"``, or ``"snes"`` for a single variable.
         popsize: Points per generation; by default the method's own choice for ``len(x0)`` variables.
         utilities: A weight per rank, best first; by default the method's own.
         bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded. Every point is
@@ -55,7 +56,7 @@ class Optimizer:
             what the method's arithmetic can bear.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
-            ``rate_shape``; for ``"rknes"`` also ``rate_scales`` and ``rank``.
+            ``rate_shape``; for ``"rknes"`` also ``rate_scales``, ``rank`` and ``base``.
 
     Attributes:
         strategy: The search distribution as it is now, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
@@ -85,7 +86,7 @@ class Optimizer:
         x0: ArrayLike,
         sigma0: float | None = None,
         *,
-        method: str = "r1nes",
+        method: str | None = None,
         popsize: int | None = None,
         utilities: ArrayLike | None = None,
         bounds: BoundsLike = None,
@@ -100,6 +101,8 @@ class Optimizer:
     ) -> None:
         """Checks every setting and draws nothing but what the method's start needs."""
         mean = as_start(x0)
+        if method is None:
+            method = "rknes" if mean.size > 1 else "snes"
         strategy_type = strategy_type_of(method, mean.size, settings)
         self.popsize = checked_popsize(popsize, strategy_type, mean.size)
         self.utilities = checked_utilities(utilities, strategy_type, self.popsize).astype(mean.dtype)

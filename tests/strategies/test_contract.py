@@ -93,7 +93,7 @@ def test_zero_utilities_move_nothing(method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "settings"), [("r1nes", {}), ("xnes", {}), ("rknes", {"rate_scales": 0.0})]
+    ("method", "settings"), [("r1nes", {}), ("xnes", {}), ("rknes", {"base": "identity"})]
 )
 def test_rotated_problems_give_rotated_runs(method: str, settings: dict[str, float]) -> None:
     d = 6

@@ -101,13 +101,21 @@ class RkNES:
         rng: np.random.Generator,
         *,
         rank: int | tuple[int, int] | None = None,
+        base: str = "diagonal",
         rate_mean: float = 1.0,
         rate_sigma: float = 1.0,
         rate_shape: float = 1.0,
         rate_scales: float = 1.0,
     ) -> Self:
-        """Around ``mean``, nearly round, with ``rank`` = (growing, shrinking) random directions."""
+        """Around ``mean``, nearly round, with ``rank`` = (growing, shrinking) random directions.
+
+        Over ``base="diagonal"`` D is learnt, over ``"identity"`` it stays I.
+        """
         d = mean.size
+        if base not in ("diagonal", "identity"):
+            raise ValueError(f"base must be 'diagonal' or 'identity', got {base!r}")
+        if base == "identity" and rate_scales != 1:
+            raise ValueError(f"rate_scales has no use with base='identity', got {rate_scales}")
         growing, shrinking = _slots(rank, d)
         k = growing + shrinking
         V = np.linalg.qr(rng.standard_normal((d, k)))[0].T
@@ -127,7 +135,7 @@ class RkNES:
             rate_mean=rate_mean,
             rate_sigma=rate_sigma,
             rate_shape=rate_shape,
-            rate_scales=rate_scales,
+            rate_scales=rate_scales if base == "diagonal" else 0.0,
         )
 
     @staticmethod
@@ -183,7 +191,7 @@ class RkNES:
         return replace(
             self,
             mean=self.mean + self.rate_mean * self.sigma * step,
-            log_sigma=self.log_sigma + change + 0.5 * gradient.rest + shift,
+            log_sigma=self.log_sigma + change + 0.5 * self.rate_sigma * gradient.rest + shift,
             log_scales=self.log_scales + (delta - shift),
             directions=V,
             stretches=c,
@@ -198,7 +206,7 @@ class RkNES:
         """The path p_σ, what its length makes of λ, and whether it is longer than a steady state allows."""
         d = whitened_step.size
         c_sigma = (mu + 2) / (d + mu + 5)
-        damping = 0.5 * (1 + c_sigma + 2 * max(0.0, math.sqrt((mu - 1) / (d + 1)) - 1))
+        damping = 0.5 * (1 + c_sigma + 2 * max(0.0, math.sqrt(max(0.0, mu - 1) / (d + 1)) - 1))
         path = (1 - c_sigma) * self.path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * mu) * whitened_step
         expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
         excess = math.sqrt(path @ path) / expected
@@ -255,7 +263,7 @@ class RkNES:
 def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
     """Growing and shrinking directions; an int has one of three shrink."""
     if rank is None:
-        return (2, 1) if d > 3 else (1, 0)
+        return min(d - 1, 3) - (d > 2), int(d > 2)  # (2, 1); two of three axes; one of two
     growing, shrinking = rank if isinstance(rank, tuple) else (rank - rank // 3, rank // 3)
     if not (growing >= 0 and shrinking >= 0 and 1 <= growing + shrinking < d):
         raise ValueError(
