@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ ELLIPSES = 12  # along the valley
 
 
 def run(
-    f: Callable[[Array], Array], x0: Array, sigma0: float, **settings: object
+    f: Callable[[Array], Array], x0: Array, sigma0: float, **settings: Any
 ) -> list[tuple[int, float, RkNES]]:
     """Evaluations, best value and distribution after each generation, down to 1e-8."""
     optimizer = Optimizer(x0, sigma0, method="rknes", ftarget=1e-8, rng=1, **settings)
