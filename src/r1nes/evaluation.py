@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -68,27 +68,30 @@ def pool_of(workers: Any, objective: Objective, timeout: float | None) -> Iterat
     """The pool that ``workers`` asks for; its processes or threads, if its own, end with the context."""
     if timeout is not None:
         timeout = positive("timeout", timeout)
-    owned: Executor | None = None
-    pool: Pool
+    with ExitStack() as stack:
+        pool = _pool(workers, objective, timeout, stack)
+        stack.callback(pool.end)
+        yield pool
+
+
+def _pool(workers: Any, objective: Objective, timeout: float | None, stack: ExitStack) -> Pool:
     if isinstance(workers, str):
         if timeout is not None:
             raise ValueError("timeout needs processes or an Executor: a thread cannot be ended")
-        owned = ThreadPoolExecutor(threads := _threads(workers))
-        pool = Futures(owned, threads, objective, timeout)
-    elif isinstance(workers, Executor):
-        pool = Futures(workers, _workers_of(workers), objective, timeout)
-    elif hasattr(workers, "get_executor"):  # a Dask client, which keeps large arguments apart from its graph
-        threads = sum(workers.nthreads().values())
-        send = partial(workers.scatter, hash=False)
-        pool = Futures(workers.get_executor(), threads, objective, timeout, send)
-    else:
-        pool = Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
-    try:
-        yield pool
-    finally:
-        pool.end()
-        if owned is not None:
-            owned.shutdown(wait=False, cancel_futures=True)
+        threads = ThreadPoolExecutor(n := _threads(workers))
+        stack.callback(threads.shutdown, wait=False, cancel_futures=True)
+        return Futures(n, lambda points: threads.submit(objective.outcome, points), timeout)
+    if isinstance(workers, Executor):
+        n = _workers_of(workers)
+        return Futures(n, lambda points: workers.submit(objective.outcome, points), timeout)
+    if hasattr(workers, "get_executor"):  # a Dask client
+        return Futures(sum(workers.nthreads().values()), partial(_scatter, workers, objective), timeout)
+    return Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
+
+
+def _scatter(client: Any, objective: Objective, points: Array) -> Any:
+    """A task whose points travel apart from it, as Dask prefers large data to do."""
+    return client.get_executor().submit(objective.outcome, client.scatter(points, hash=False))
 
 
 def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:

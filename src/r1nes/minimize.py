@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.bounds import BoundsLike
+from r1nes.distributed import Replicas
 from r1nes.evaluation import Evaluate, evaluator, objective_of
 from r1nes.history import Recorder
 from r1nes.interrupts import Interrupts
@@ -73,7 +74,8 @@ def minimize(
             them. All runs together spend ``max_evals`` and ``max_seconds``.
         vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
         workers: Who evaluates: a number of processes, −1 for one per core, ``"threads:4"``, any ``Executor``
-            of ``concurrent.futures``, a Dask ``Client``, or a callable like ``map``. The run is the same.
+            of ``concurrent.futures``, a Dask ``Client``, ``r1nes.distributed.Replicas``, or a callable like
+            ``map``. The run is the same, bit for bit.
         timeout: Seconds after which an evaluation counts as hung: it is given up and tried again, like those
             of a worker that died, up to four times.
         on_failure: What becomes of an evaluation that raises an exception or that is lost four times:
@@ -120,9 +122,12 @@ def minimize(
     objective = objective_of(fun, args, on_failure)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        evaluate = stack.enter_context(
-            evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
-        )
+        if isinstance(workers, Replicas) and not vectorized:
+            evaluate = stack.enter_context(workers.evaluator(objective, search, timeout))
+        else:
+            evaluate = stack.enter_context(
+                evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
+            )
         save = _nothing
         if checkpoint is not None:
             saver = Saver(checkpoint, checkpoint_every, search, recorder, _described(fun, args, vectorized))

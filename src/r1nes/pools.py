@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -162,31 +162,28 @@ def _die_with_parent() -> None:
 
 
 class Futures:
-    """Any Executor of ``concurrent.futures``; with ``timeout``, no value for so long means all are lost."""
+    """Futures of any Executor; with ``timeout``, no value for so long means that all are lost."""
 
     def __init__(
         self,
-        executor: Executor,
         workers: int,
-        objective: Objective,
+        start: Callable[[Any], Future[Any]],
         timeout: float | None,
-        send: Callable[[Array], Any] | None = None,
+        read: Callable[[Any], list[float] | Exception] | None = None,
     ) -> None:
-        """``send``, if given, makes of points what stands for them in a task."""
-        self.workers, self._executor, self._objective, self._timeout = workers, executor, objective, timeout
-        self._send = send
+        """``start`` has points evaluated; ``read``, if needed, makes of what comes the outcome."""
+        self.workers, self._start, self._timeout, self._read = workers, start, timeout, read
         self._tickets = itertools.count()
-        self._under_way: dict[Future[list[float] | Exception], Ticket] = {}
+        self._under_way: dict[Future[Any], Ticket] = {}
         self._refused: list[tuple[Ticket, Outcome]] = []
 
-    def submit(self, points: Array) -> Ticket:
+    def submit(self, points: Any) -> Ticket:
         """Have ``points`` evaluated as one task."""
         ticket = next(self._tickets)
         try:
-            sent = points if self._send is None else self._send(points)
-            self._under_way[self._executor.submit(self._objective.outcome, sent)] = ticket
+            self._under_way[self._start(points)] = ticket
         except Exception as error:
-            if not _is_lost(error):
+            if not is_lost(error):
                 raise
             self._refused.append((ticket, Lost(repr(error))))
         return ticket
@@ -202,28 +199,29 @@ class Futures:
             outcomes: list[tuple[Ticket, Outcome]] = [(self._under_way[future], lost) for future in others]
             self.end()
             return outcomes
-        return [(self._under_way.pop(future), _outcome(future)) for future in done]
+        return [(self._under_way.pop(future), self._outcome(future)) for future in done]
+
+    def _outcome(self, future: Future[Any]) -> Outcome:
+        try:
+            outcome = future.result()
+        except (Exception, CancelledError) as error:
+            if is_lost(error):
+                return Lost(repr(error))
+            raise
+        if self._read is not None:
+            outcome = self._read(outcome)
+        if isinstance(outcome, Exception) and not isinstance(outcome, Lost):
+            raise outcome
+        return outcome
 
     def end(self) -> None:
-        """Cancels what is under way; the Executor is left to its owner."""
+        """Cancels what is under way; workers are left to their owner."""
         for future in self._under_way:
             future.cancel()
         self._under_way.clear()
 
 
-def _outcome(future: Future[list[float] | Exception]) -> Outcome:
-    try:
-        outcome = future.result()
-    except (Exception, CancelledError) as error:
-        if _is_lost(error):
-            return Lost(repr(error))
-        raise
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
-
-
-def _is_lost(error: BaseException) -> bool:
+def is_lost(error: BaseException) -> bool:
     """Whether the way to the worker failed; what fun itself raises is returned, not raised."""
     lost = BrokenExecutor | CancelledError | OSError | EOFError | TimeoutError
     return isinstance(error, lost) or type(error).__module__.startswith("distributed.")

@@ -15,13 +15,13 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from r1nes.arguments import count
 from r1nes.optimizer import Optimizer
-from r1nes.settings import to_plain
+from r1nes.settings import from_plain, to_plain
 
 FINAL = {"ftarget", "minus_inf", "max_seconds"}  # reasons after which another run has nothing to add
 BRANCH = 2**32 - 1  # of the seed: a user's own children of it are numbered from 0
@@ -78,6 +78,13 @@ class Search:
             "plan": asdict(self.plan),
             "optimizer": self.optimizer.state(),
         }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The search whose ``state`` this is."""
+        search = cls(Optimizer(**from_plain(state["settings"])), state["restarts"])
+        search.restore(state)
+        return search
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from where ``state`` was taken, with the present ``max_evals`` and ``max_seconds``."""

@@ -1,0 +1,125 @@
+"""A Dask cluster of processes on this machine, started by hand, whose every byte goes through a counter."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+
+
+class Proxy:
+    """Passes connections on to another port of this machine, and counts what goes through."""
+
+    def __init__(self, target: int) -> None:
+        """Listens on a port of its own choice."""
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.bytes = 0
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                outer, _ = self._listener.accept()
+                inner = socket.create_connection(("127.0.0.1", self._target))
+                for source, sink in ((outer, inner), (inner, outer)):
+                    threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 20):
+                with self._lock:
+                    self.bytes += len(data)
+                sink.sendall(data)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+@dataclass
+class Cluster:
+    """A scheduler and its workers, each behind a proxy."""
+
+    stack: ExitStack
+    address: str = ""
+    proxies: list[Proxy] = field(default_factory=list)
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def traffic(self) -> int:
+        """Bytes that have travelled so far, in any direction."""
+        return sum(proxy.bytes for proxy in self.proxies)
+
+    def add_worker(self) -> None:
+        """One more, of one thread, without a nanny: if it is killed it stays so."""
+        port = _free_port()
+        proxy = self._proxy(port)
+        listen, contact = f"tcp://127.0.0.1:{port}", f"tcp://127.0.0.1:{proxy.port}"
+        options = ["--listen-address", listen, "--contact-address", contact, "--nthreads", "1", "--no-nanny"]
+        self.workers.append(self._process("dask_worker", self.address, *options))
+
+    def start_scheduler(self) -> None:
+        """To be called once, before any worker is added."""
+        port = _free_port()
+        self._process("dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
+        self.address = f"tcp://127.0.0.1:{self._proxy(port).port}"
+        _wait_for(port)
+
+    def _proxy(self, port: int) -> Proxy:
+        proxy = Proxy(port)
+        self.stack.callback(proxy.close)
+        self.proxies.append(proxy)
+        return proxy
+
+    def _process(self, program: str, *options: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *options, "--no-dashboard"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.stack.callback(_end, process)
+        return process
+
+
+@contextmanager
+def cluster(workers: int) -> Iterator[Cluster]:
+    """A scheduler and ``workers`` workers, which end with the context."""
+    with ExitStack() as stack:
+        started = Cluster(stack)
+        started.start_scheduler()
+        for _ in range(workers):
+            started.add_worker()
+        yield started
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(600):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"nothing listens on port {port}")
