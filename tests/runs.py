@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import r1nes
-from functions import rastrigin
+from functions import rastrigin, rosenbrock
+from r1nes import distributed
 from r1nes.arrays import Array
 
 
@@ -48,3 +49,19 @@ def live(path: Path, alive: Event) -> None:
     """A driver that writes a checkpoint after each generation, for as long as it is left alive."""
     alive.set()
     solve_slowly(checkpoint=path, checkpoint_every=0)
+
+
+def rosenbrock_slowly(x: Array) -> float:
+    time.sleep(5e-3)
+    return float(rosenbrock(x))
+
+
+def number_of_replicas() -> int:
+    """On a Dask worker."""
+    return len(distributed._replicas)
+
+
+def drift(to: float) -> None:
+    """On a Dask worker: move its replicas away from where the driver is."""
+    for replica in distributed._replicas.values():
+        replica._search.optimizer.strategy.mean[0] += to

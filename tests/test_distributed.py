@@ -1,0 +1,151 @@
+"""Replicas on a cluster of real processes: what travels, who dies, who joins, who drifts."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client
+
+import r1nes
+from cluster import Cluster, cluster
+from functions import rosenbrock, sphere
+from r1nes import distributed
+from r1nes.distributed import Replicas
+from runs import drift, number_of_replicas, rosenbrock_slowly, same
+
+solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=250, rng=2)
+
+
+@contextmanager
+def connected() -> Iterator[tuple[Cluster, Any]]:
+    with cluster(workers=2) as started, Client(started.address) as client:
+        client.wait_for_workers(2)
+        yield started, client
+
+
+@pytest.fixture(scope="module")
+def safe() -> Iterator[tuple[Cluster, Any]]:
+    """A cluster that no test changes."""
+    with connected() as pair:
+        yield pair
+
+
+@pytest.fixture
+def doomed() -> Iterator[tuple[Cluster, Any]]:
+    """A cluster whose workers may be killed."""
+    with connected() as pair:
+        yield pair
+
+
+@pytest.mark.parametrize("engine", ["client", "executor", "replicas"])
+def test_workers_killed_in_the_middle_of_a_generation(engine: str, doomed: tuple[Cluster, Any]) -> None:
+    dask, client = doomed
+    workers = {"client": client, "executor": client.get_executor(), "replicas": Replicas(client)}[engine]
+
+    def callback(intermediate_result: Any) -> None:
+        if intermediate_result.nit in (4, 12):
+            kill_soon(dask.workers[intermediate_result.nit == 12])
+        if intermediate_result.nit == 6:
+            dask.add_worker()
+            client.wait_for_workers(2)
+
+    disturbed = solve(rosenbrock_slowly, workers=workers, callback=callback)
+    assert [worker.poll() for worker in dask.workers[:2]] == [-9, -9]
+    same(disturbed, solve(rosenbrock))
+    if isinstance(workers, Replicas):
+        assert workers.rebuilt >= 1
+        assert workers.resynchronised == 0
+
+
+def kill_soon(worker: subprocess.Popen[bytes]) -> None:
+    """While the next generation is under way."""
+    threading.Timer(0.02, worker.kill).start()
+
+
+def test_a_worker_that_joins_late_takes_part(doomed: tuple[Cluster, Any], monkeypatch: Any) -> None:
+    dask, client = doomed
+    monkeypatch.setattr(distributed, "REFRESH", 0.0)
+    replicas = Replicas(client)
+    busy: list[int] = []
+
+    def callback(intermediate_result: Any) -> None:
+        if intermediate_result.nit == 5:
+            dask.add_worker()
+            client.wait_for_workers(3)
+        busy.append(sum(client.run(number_of_replicas).values()))
+
+    same(solve(rosenbrock_slowly, workers=replicas, callback=callback), solve(rosenbrock))
+    assert busy[3] == 2
+    assert busy[-1] == 3
+    assert replicas.rebuilt == 1
+    assert sum(client.run(number_of_replicas).values()) == 0  # forgotten once the run is over
+
+
+@pytest.mark.filterwarnings("default:the replica on:RuntimeWarning")
+def test_a_replica_that_drifts_is_found_and_replaced(safe: tuple[Cluster, Any]) -> None:
+    """Its values of the generation in which it is found are not used: with every one checked, none are."""
+    _, client = safe
+    replicas = Replicas(client, check_every=1)
+
+    def callback(intermediate_result: Any) -> None:
+        if intermediate_result.nit in (7, 12):
+            first = next(iter(client.scheduler_info()["workers"]))
+            client.run(drift, 1e-9, workers=[first])
+
+    with pytest.warns(RuntimeWarning, match="the replica on tcp.* had drifted by generation"):
+        disturbed = solve(rosenbrock, workers=replicas, callback=callback)
+    assert replicas.resynchronised == 2
+    same(disturbed, solve(rosenbrock))
+
+
+@pytest.mark.parametrize(
+    "d", [1_000, 100_000, pytest.param(1_000_000, marks=pytest.mark.slow)], ids=lambda d: f"d={d}"
+)
+def test_the_traffic_does_not_depend_on_the_dimension(d: int, safe: tuple[Cluster, Any]) -> None:
+    """Less than 200 bytes per evaluation and worker, beyond what an idle cluster exchanges in that time."""
+    dask, client = safe
+    n, seen = 40, []
+    before = dask.traffic()
+    time.sleep(2)
+    idle = (dask.traffic() - before) / 2  # bytes per second: heartbeats
+
+    def callback(_: Any) -> None:
+        seen.append((time.monotonic(), dask.traffic()))
+
+    r1nes.minimize(
+        sphere,
+        np.ones(d, np.float32),
+        method="snes",
+        popsize=n,
+        max_evals=(30 if d < 10_000 else 8) * n,
+        workers=Replicas(client),
+        callback=callback,
+        rng=1,
+    )
+    (began, first), (ended, last) = seen[1], seen[-1]
+    evaluations = n * (len(seen) - 2)
+    assert (last - first - idle * (ended - began)) / evaluations / 2 < 200
+
+
+def test_values_that_fail_fail_in_replicas_too(safe: tuple[Cluster, Any]) -> None:
+    _, client = safe
+    with pytest.raises(ZeroDivisionError) as raised:
+        solve(lambda _: 1 / 0, workers=Replicas(client))
+    assert "where it was evaluated" in raised.value.__notes__[0]
+    worst = solve(lambda x: float("nan") if x[0] > 0.3 else sphere(x), workers=Replicas(client))
+    same(worst, solve(lambda x: float("nan") if x[0] > 0.3 else sphere(x)))
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="check_every must be a whole number of at least 1, got 0"):
+        Replicas("tcp://127.0.0.1:1", check_every=0)
+    with pytest.raises(ValueError, match="workers must be 1 with vectorized=True"):
+        solve(rosenbrock, workers=Replicas("tcp://127.0.0.1:1"), vectorized=True)
