@@ -117,8 +117,10 @@ class _Driver:
         self._turn = 0
         if time.monotonic() - self._refreshed < REFRESH:
             return
-        self._client.wait_for_workers(1)
         threads = self._client.nthreads()
+        if not threads:
+            self._client.wait_for_workers(1)
+            threads = self._client.nthreads()
         self._places = [address for address, n in threads.items() for _ in range(n)]
         self._reached = {address: step for address, step in self._reached.items() if address in threads}
         self._refreshed = time.monotonic()

@@ -27,6 +27,7 @@ Evaluate = Callable[[Array], Array]
 Rows = NDArray[np.intp]
 
 ATTEMPTS = 4  # at each evaluation, the last one alone
+MANY = 2**31  # workers, where nobody knows how many
 ON_FAILURE = ("raise", "worst")
 
 
@@ -132,12 +133,19 @@ def gather(
                     else:
                         values[rows] = outcome
         missing = np.concatenate(lost) if lost else missing[:0]
-    if missing.size and not worst:
+    if missing.size:
+        values[missing] = lost_for_good(missing.size, n, why, worst=worst)
+    return values
+
+
+def lost_for_good(lost: int, n: int, why: Lost, *, worst: bool) -> Array:
+    """The values of ``lost`` out of ``n`` evaluations that nobody could do: NaN, or an error."""
+    if not worst:
         raise RuntimeError(
-            f"{missing.size} of {n} evaluations were lost {ATTEMPTS} times in a row, lastly because {why}; "
+            f"{lost} of {n} evaluations were lost {ATTEMPTS} times in a row, lastly because {why}; "
             "on_failure='worst' would rank them last"
         )
-    return values
+    return np.full(lost, np.nan)
 
 
 def _threads(workers: str) -> int:
@@ -150,7 +158,7 @@ def _threads(workers: str) -> int:
 def _workers_of(executor: Executor) -> int:
     """How many it has, where it tells; else as many as there may be points."""
     known = getattr(executor, "_max_workers", getattr(executor, "num_workers", None))
-    return known if isinstance(known, int) else 2**31
+    return known if isinstance(known, int) else MANY
 
 
 def _cpus() -> int:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
+from r1nes.asynchronous import Stream
 from r1nes.bounds import BoundsLike
 from r1nes.distributed import Replicas
-from r1nes.evaluation import Evaluate, evaluator, objective_of
+from r1nes.evaluation import Evaluate, evaluator, objective_of, pool_of
 from r1nes.history import Recorder
 from r1nes.interrupts import Interrupts
 from r1nes.noise import Seed
-from r1nes.objective import Function
+from r1nes.objective import Function, Objective
 from r1nes.optimizer import Optimizer
+from r1nes.pools import Pool
 from r1nes.restarts import Search
 from r1nes.saving import Saver, seed_in
 from r1nes.stopping import STATUS, describe
@@ -44,6 +47,7 @@ def minimize(
     workers: Any = 1,
     timeout: float | None = None,
     on_failure: str = "raise",
+    asynchronous: bool = False,
     callback: Callable[[OptimizeResult], object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 10.0,
@@ -80,6 +84,8 @@ def minimize(
             of a worker that died, up to four times.
         on_failure: What becomes of an evaluation that raises an exception or that is lost four times:
             ``"raise"`` ends the run, ``"worst"`` ranks it last.
+        asynchronous: Whether no worker waits for the end of a generation: for evaluations of very different
+            duration. It takes more of them, and the run depends on the order in which they end.
         callback: Called with an ``OptimizeResult`` after each generation; StopIteration ends the run.
         checkpoint: A file that holds all of the run. The same call goes on from it, bit for bit, whenever and
             however the process ended; only ``max_evals`` and ``max_seconds`` may differ.
@@ -115,6 +121,7 @@ def minimize(
         ftarget=ftarget,
         xtol=xtol,
         ftol=ftol,
+        asynchronous=asynchronous,
         rng=rng,
         **settings,
     )
@@ -122,18 +129,22 @@ def minimize(
     objective = objective_of(fun, args, on_failure)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        if isinstance(workers, Replicas) and not vectorized:
-            evaluate = stack.enter_context(workers.evaluator(objective, search, timeout))
+        if asynchronous:
+            pool = stack.enter_context(_parallel(workers, objective, timeout, vectorized))
+            advance = Stream(pool, interrupts, worst=objective.worst).advance
         else:
-            evaluate = stack.enter_context(
-                evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
-            )
+            engine: AbstractContextManager[Evaluate]
+            if isinstance(workers, Replicas) and not vectorized:
+                engine = workers.evaluator(objective, search, timeout)
+            else:
+                engine = evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
+            advance = partial(_advance, stack.enter_context(engine), interrupts)
         save = _nothing
         if checkpoint is not None:
             saver = Saver(checkpoint, checkpoint_every, search, recorder, _described(fun, args, vectorized))
             stack.callback(saver.save)
             save = saver.save_if_due
-        broken_off = _run(search, recorder, evaluate, callback, interrupts, save)
+        broken_off = _run(search, recorder, advance, callback, interrupts, save)
     result = search.optimizer.result
     if broken_off:
         stop = {broken_off: float(result.nit), **result.stop}
@@ -145,7 +156,7 @@ def minimize(
 def _run(
     search: Search,
     recorder: Recorder,
-    evaluate: Evaluate,
+    advance: Callable[[Optimizer], None],
     callback: Callable[[OptimizeResult], object] | None,
     interrupts: Interrupts,
     save: Callable[[], None],
@@ -154,10 +165,10 @@ def _run(
     try:
         while search.goes_on():
             optimizer = search.optimizer
-            X = optimizer.ask()
-            with interrupts.allowed():
-                values = evaluate(X)
-            optimizer.tell(X, values)
+            generation = optimizer.generation
+            advance(optimizer)
+            if optimizer.generation == generation:  # asynchronous, and the budget is spent
+                continue
             recorder.record(optimizer)
             save()
             if callback is not None:
@@ -167,6 +178,26 @@ def _run(
     except KeyboardInterrupt:
         return "interrupt"
     return ""
+
+
+def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
+    """One generation."""
+    X = optimizer.ask()
+    with interrupts.allowed():
+        values = evaluate(X)
+    optimizer.tell(X, values)
+
+
+def _parallel(
+    workers: Any, objective: Objective, timeout: float | None, vectorized: bool
+) -> AbstractContextManager[Pool]:
+    """The pool of an asynchronous run."""
+    if vectorized or isinstance(workers, Replicas) or callable(workers) or workers == 1:
+        raise ValueError(
+            f"asynchronous=True needs workers that take one point each, processes, threads, an Executor or a "
+            f"Dask client, got workers={workers!r}, vectorized={vectorized}"
+        )
+    return pool_of(workers, objective, timeout)
 
 
 def _nothing() -> None:

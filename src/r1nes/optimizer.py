@@ -14,6 +14,7 @@ from scipy.optimize import Bounds, OptimizeResult
 from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start
+from r1nes.asked import Marks, Pending, checked_points, checked_values, marks_of, places_in
 from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence
 from r1nes.settings import (
@@ -28,9 +29,18 @@ from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.strategies import Strategy
 from r1nes.utilities import assign, best_first
 
-Marks = tuple[Array, Array]
-
-COUNTS = ("generation", "restart", "nfev", "nan_count", "best", "ranked", "_best_x", "_earlier", "_blanks")
+COUNTS = (
+    "generation",
+    "restart",
+    "nfev",
+    "nan_count",
+    "best",
+    "ranked",
+    "_best_x",
+    "_earlier",
+    "_blanks",
+    "_drawn",
+)
 BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
@@ -54,6 +64,8 @@ class Optimizer:
         ftol: Stop once the best values of recent generations differ by no more; 0 turns it off.
         max_condition: Stop once the covariance matrix's condition number exceeds it; by default
             what the method's arithmetic can bear.
+        asynchronous: Whether ``ask`` gives points one or two at a time, and ``tell`` takes them as they come:
+            no worker waits for others, but points may be older than the distribution they change.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
             ``rate_shape``; for ``"rknes"`` also ``rate_scales``, ``rank`` and ``base``.
@@ -96,6 +108,7 @@ class Optimizer:
         xtol: float | None = None,
         ftol: float = 1e-12,
         max_condition: float | None = None,
+        asynchronous: bool = False,
         rng: Seed = None,
         **settings: Any,
     ) -> None:
@@ -123,6 +136,7 @@ class Optimizer:
             "xtol": xtol,
             "ftol": ftol,
             "max_condition": max_condition,
+            "asynchronous": asynchronous,
             "rng": self.seed,
             **settings,
         }
@@ -150,46 +164,71 @@ class Optimizer:
         self._blanks = 0  # generations of nothing but NaN, in a row
         self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
         self._asked: tuple[Array, Marks] | None = None  # the noise, and marks that tell its points
+        self._pending = Pending() if asynchronous else None
+        self._drawn = 0  # rows of noise, if asynchronous
         self.best = math.inf
         self.ranked: Array = np.empty(0)
         self._best_x = mean
 
     def ask(self) -> Array:
-        """The points to evaluate next, one per row: the same ones until their values are told."""
+        """The points to evaluate next, one per row: the same ones until their values are told.
+
+        If asynchronous, others in each call: one, or with mirrored samples two.
+        """
         try:
             noise = self._asked[0] if self._asked else self._draw()
             points = self.strategy.sample(noise)
             if self.box is not None:
                 points = self.box.fold(points)
-            self._asked = noise, _marks(points)
         except MemoryError:
             size = f"{self.popsize} points of {self.strategy.mean.size} variables"
             raise MemoryError(f"{size} do not fit into memory; a smaller popsize needs less") from None
+        if self._pending is None:
+            self._asked = noise, marks_of(points)
+        else:
+            self._pending.ask(noise, points.copy())
         return points
 
     def tell(self, X: ArrayLike, values: ArrayLike) -> None:
         """Take one step, given the ``values`` of ``X``: the rows of the last ``ask``, in any order.
 
-        NaN ranks last. A generation of nothing but NaN leaves the distribution as it is; after ten of them
-        in a row this raises FloatingPointError, and the Optimizer can still go on.
+        If asynchronous, any points that were asked will do, and a step is taken once there are as many
+        as a generation has. NaN ranks last. A generation of nothing but NaN leaves the distribution as it
+        is; after ten of them in a row this raises FloatingPointError, and the Optimizer can still go on.
         """
+        if self._pending is not None:
+            self._tell_some(self._pending, X, values)
+            return
         if self._asked is None:
             raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
         noise, marks = self._asked
-        points = _points(X, self.popsize, self.strategy.mean)
-        place = _places(points, marks)  # where each row of the ask stands in X
-        told = _values(values, self.popsize)[place]
+        points = checked_points(X, self.popsize, self.strategy.mean)
+        place = places_in(points, marks)  # where each row of the ask stands in X
+        told = checked_values(values, self.popsize)[place]
+        self._asked = None
+        self.nfev += self.popsize
+        self._step(noise, points[place], told)
+
+    def _tell_some(self, pending: Pending, X: ArrayLike, values: ArrayLike) -> None:
+        points = np.asarray(X, self.strategy.mean.dtype)
+        points = checked_points(points, len(points), self.strategy.mean)
+        told = checked_values(values, len(points))
+        pending.tell(points, told)
+        self.nfev += len(points)
+        self._keep_best(points, told, best_first(told))
+        while generation := pending.take(self._draws):
+            self._step(*generation)
+
+    def _step(self, noise: Array, points: Array, told: Array) -> None:
+        """One generation on, given its ``points`` and their values, ordered as sampled from ``noise``."""
         order = best_first(told)
         ranked = told[order]
         self.strategy = self.strategy.update(noise, assign(ranked, order, self.utilities))
         if self.box is not None:
             self.strategy = self.strategy.capped(self.box.limits)
-        if ranked[0] < self.best:
-            self._best_x, self.best = points[place][order[0]].copy(), float(ranked[0])
+        self._keep_best(points, told, order)
         self.ranked = ranked
-        self.nfev += self.popsize
         self.generation += 1
-        self._asked = None
         self._stopping.observe(ranked, self.generation, self.strategy)
         self._count_nan(ranked)
 
@@ -259,9 +298,22 @@ class Optimizer:
             optimizer.ask()
         return optimizer
 
+    def _keep_best(self, points: Array, values: Array, order: NDArray[np.intp]) -> None:
+        first = order[:1]
+        if (values[first] < self.best).any():
+            self._best_x, self.best = points[first[0]].copy(), float(values[first[0]])
+
+    @property
+    def _draws(self) -> int:
+        """Rows of noise in a generation."""
+        return self.popsize // 2 if self.strategy.mirrored else self.popsize
+
     def _draw(self) -> Array:
-        rows = self.popsize // 2 if self.strategy.mirrored else self.popsize
-        return self._noise.rows(self.generation + 1, 0, rows)
+        if self._pending is None:
+            return self._noise.rows(self.generation + 1, 0, self._draws)
+        generation, row = divmod(self._drawn, self._draws)
+        self._drawn += 1
+        return self._noise.rows(generation + 1, row, row + 1)
 
     def _count_nan(self, ranked: Array) -> None:
         if math.isnan(ranked[-1]):
@@ -273,41 +325,3 @@ class Optimizer:
                 f"fun must return a number somewhere, got nothing but NaN in {BLANK_GENERATIONS} generations "
                 f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
             )
-
-
-def _marks(points: Array) -> Marks:
-    """Two numbers per row that tell it from others: its sum and its first coordinate."""
-    return np.add.reduce(np.ascontiguousarray(points), axis=1), points[:, 0].copy()
-
-
-def _places(points: Array, asked: Marks) -> NDArray[np.intp] | slice:
-    """Where each row of the ask stands in ``points``, which may come in any order."""
-    given = _marks(points)
-    if (given[0] == asked[0]).all() and (given[1] == asked[1]).all():
-        return slice(None)
-    given_order, asked_order = np.lexsort(given), np.lexsort(asked)
-    foreign = np.zeros(len(points), dtype=bool)
-    for mine, theirs in zip(given, asked, strict=True):
-        foreign |= mine[given_order] != theirs[asked_order]
-    if foreign.any():
-        row = int(given_order[foreign].min())
-        raise ValueError(f"X must hold the rows of the last ask unchanged; row {row} is not one of them")
-    places = np.empty_like(given_order)
-    places[asked_order] = given_order
-    return places
-
-
-def _points(X: ArrayLike, n: int, mean: Array) -> Array:
-    points = np.asarray(X, mean.dtype)
-    if points.shape != (n, mean.size):
-        raise ValueError(f"X must be of shape {(n, mean.size)}, one row per point, got {points.shape}")
-    return points
-
-
-def _values(values: ArrayLike, n: int) -> Array:
-    told = np.asarray(values)
-    if told.dtype.kind not in "fiub":
-        raise TypeError(f"values must be real numbers, got dtype {told.dtype}")
-    if told.shape not in ((n,), (n, 1)):
-        raise ValueError(f"values must hold one number per point, {n}, got shape {told.shape}")
-    return told.astype(np.float64).reshape(n)

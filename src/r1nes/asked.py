@@ -1,0 +1,108 @@
+"""Points that were asked, and which of them the ones are whose values are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from r1nes.arrays import Array
+
+Marks = tuple[Array, Array]
+
+
+@dataclass(slots=True, eq=False)
+class _Draw:
+    """One row of noise with the points made of it: one, or two that mirror each other."""
+
+    noise: Array
+    points: Array
+    values: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.values = np.empty(len(self.points))
+
+
+class Pending:
+    """Takes values in any order and any number, and gives them back by full generations."""
+
+    def __init__(self) -> None:
+        """Nothing is asked yet."""
+        self._waiting: dict[int, tuple[_Draw, int]] = {}  # point → its draw, and which of its points it is
+        self._open: dict[_Draw, int] = {}  # values that each draw still needs
+        self._complete: list[_Draw] = []
+
+    def ask(self, noise: Array, points: Array) -> None:
+        """Wait for the values of ``points``, made of one row of ``noise``."""
+        draw = _Draw(noise, points)
+        self._open[draw] = len(points)
+        self._waiting |= {_key(x): (draw, place) for place, x in enumerate(points)}
+
+    def tell(self, points: Array, values: Array) -> None:
+        """Take the ``values`` of some ``points``; all of them, or none if one was not asked."""
+        keys = [_key(x) for x in points]
+        for row, key in enumerate(keys):
+            if key not in self._waiting or key in keys[:row]:
+                raise ValueError(f"X must hold points asked and not yet told; row {row} is none of them")
+        for key, value in zip(keys, values, strict=True):
+            draw, place = self._waiting.pop(key)
+            draw.values[place] = value
+            self._open[draw] -= 1
+            if not self._open[draw]:
+                del self._open[draw]
+                self._complete.append(draw)
+
+    def take(self, draws: int) -> tuple[Array, Array, Array] | None:
+        """Noise, points and values of the ``draws`` that were complete first, ordered as by ``sample``."""
+        if len(self._complete) < draws:
+            return None
+        taken, self._complete = self._complete[:draws], self._complete[draws:]
+        noise = np.concatenate([draw.noise for draw in taken])
+        points = np.stack([draw.points for draw in taken], axis=1)
+        values = np.stack([draw.values for draw in taken], axis=1)
+        return noise, points.reshape(-1, points.shape[-1]), values.ravel()
+
+
+def marks_of(points: Array) -> Marks:
+    """Two numbers per row that tell it from others: its sum and its first coordinate."""
+    return np.add.reduce(np.ascontiguousarray(points), axis=1), points[:, 0].copy()
+
+
+def places_in(points: Array, asked: Marks) -> NDArray[np.intp] | slice:
+    """Where each row of the ask stands in ``points``, which may come in any order."""
+    given = marks_of(points)
+    if (given[0] == asked[0]).all() and (given[1] == asked[1]).all():
+        return slice(None)
+    given_order, asked_order = np.lexsort(given), np.lexsort(asked)
+    foreign = np.zeros(len(points), dtype=bool)
+    for mine, theirs in zip(given, asked, strict=True):
+        foreign |= mine[given_order] != theirs[asked_order]
+    if foreign.any():
+        row = int(given_order[foreign].min())
+        raise ValueError(f"X must hold the rows of the last ask unchanged; row {row} is not one of them")
+    places = np.empty_like(given_order)
+    places[asked_order] = given_order
+    return places
+
+
+def checked_points(X: ArrayLike, n: int, mean: Array) -> Array:
+    """``X`` as ``n`` rows like ``mean``."""
+    points = np.asarray(X, mean.dtype)
+    if points.shape != (n, mean.size):
+        raise ValueError(f"X must be of shape {(n, mean.size)}, one row per point, got {points.shape}")
+    return points
+
+
+def checked_values(values: ArrayLike, n: int) -> Array:
+    """``values`` as ``n`` numbers."""
+    told = np.asarray(values)
+    if told.dtype.kind not in "fiub":
+        raise TypeError(f"values must be real numbers, got dtype {told.dtype}")
+    if told.shape not in ((n,), (n, 1)):
+        raise ValueError(f"values must hold one number per point, {n}, got shape {told.shape}")
+    return told.astype(np.float64).reshape(n)
+
+
+def _key(x: Array) -> int:
+    return hash(x.tobytes())

@@ -1,0 +1,56 @@
+"""Generations without a barrier: whoever is free gets a point, and a value counts as soon as it comes."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from r1nes.arrays import Array
+from r1nes.evaluation import ATTEMPTS, MANY, lost_for_good
+from r1nes.interrupts import Interrupts
+from r1nes.optimizer import Optimizer
+from r1nes.pools import Lost, Pool, Ticket
+
+
+class Stream:
+    """Keeps every worker of ``pool`` busy with points of an asynchronous Optimizer."""
+
+    def __init__(self, pool: Pool, interrupts: Interrupts, *, worst: bool) -> None:
+        """Nothing is under way yet."""
+        self._pool, self._interrupts, self._worst = pool, interrupts, worst
+        self._optimizer: Optimizer | None = None
+        self._queue: deque[tuple[Array, int]] = deque()  # points to submit, and how often they were lost
+        self._under_way: dict[Ticket, tuple[Optimizer, Array, int]] = {}
+
+    def advance(self, optimizer: Optimizer) -> None:
+        """Evaluate until ``optimizer`` has taken a step, or has no evaluations left."""
+        if optimizer is not self._optimizer:  # a restart, which has no use for points of the run before
+            self._optimizer = optimizer
+            self._queue.clear()
+        step = optimizer.generation + 1
+        while optimizer.generation < step:
+            self._submit(optimizer)
+            if not self._under_way:
+                return
+            with self._interrupts.allowed():
+                outcomes = self._pool.collect()
+            for ticket, outcome in outcomes:
+                asked_by, x, losses = self._under_way.pop(ticket)
+                if asked_by is not optimizer:
+                    continue
+                if not isinstance(outcome, Lost):
+                    optimizer.tell(x[None], outcome)
+                elif losses + 1 < ATTEMPTS:
+                    self._queue.append((x, losses + 1))
+                else:
+                    optimizer.tell(x[None], lost_for_good(1, 1, outcome, worst=self._worst))
+
+    def _submit(self, optimizer: Optimizer) -> None:
+        budget = optimizer.settings["max_evals"]
+        room = math.inf if budget is None else budget - optimizer.nfev
+        workers = optimizer.popsize if self._pool.workers == MANY else self._pool.workers
+        while len(self._under_way) < min(workers, room):
+            if not self._queue:
+                self._queue.extend((x, 0) for x in optimizer.ask())
+            x, losses = self._queue.popleft()
+            self._under_way[self._pool.submit(x[None])] = optimizer, x, losses
