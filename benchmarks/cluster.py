@@ -53,9 +53,10 @@ class Proxy:
 
 @dataclass
 class Cluster:
-    """A scheduler and its workers, each behind a proxy."""
+    """A scheduler and its workers, each behind a proxy that counts."""
 
     stack: ExitStack
+    counted: bool
     address: str = ""
     proxies: list[Proxy] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -67,8 +68,7 @@ class Cluster:
     def add_worker(self) -> None:
         """One more, of one thread, without a nanny: if it is killed it stays so."""
         port = _free_port()
-        proxy = self._proxy(port)
-        listen, contact = f"tcp://127.0.0.1:{port}", f"tcp://127.0.0.1:{proxy.port}"
+        listen, contact = f"tcp://127.0.0.1:{port}", self._address(port)
         options = ["--listen-address", listen, "--contact-address", contact, "--nthreads", "1", "--no-nanny"]
         self.workers.append(self._process("dask_worker", self.address, *options))
 
@@ -76,14 +76,17 @@ class Cluster:
         """To be called once, before any worker is added."""
         port = _free_port()
         self._process("dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
-        self.address = f"tcp://127.0.0.1:{self._proxy(port).port}"
+        self.address = self._address(port)
         _wait_for(port)
 
-    def _proxy(self, port: int) -> Proxy:
-        proxy = Proxy(port)
-        self.stack.callback(proxy.close)
-        self.proxies.append(proxy)
-        return proxy
+    def _address(self, port: int) -> str:
+        """Of what listens on ``port``, or of the counter before it."""
+        if self.counted:
+            proxy = Proxy(port)
+            self.stack.callback(proxy.close)
+            self.proxies.append(proxy)
+            port = proxy.port
+        return f"tcp://127.0.0.1:{port}"
 
     def _process(self, program: str, *options: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -97,10 +100,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster(workers: int) -> Iterator[Cluster]:
-    """A scheduler and ``workers`` workers, which end with the context."""
+def cluster(workers: int, *, counted: bool = True) -> Iterator[Cluster]:
+    """A scheduler and ``workers`` workers, which end with the context; ``counted`` puts proxies between."""
     with ExitStack() as stack:
-        started = Cluster(stack)
+        started = Cluster(stack, counted)
         started.start_scheduler()
         for _ in range(workers):
             started.add_worker()

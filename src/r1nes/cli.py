@@ -1,12 +1,14 @@
-"""The command line: ``r1nes paper``, ``r1nes bench``."""
+"""The command line: ``r1nes run``, ``resume``, ``report``, ``paper`` and ``bench``."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from r1nes import __version__
 
@@ -16,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.command(options))
-    except (BlockingIOError, ModuleNotFoundError, ValueError) as error:
+    except (OSError, ImportError, ValueError) as error:
         print(f"r1nes: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -29,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"r1nes {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands)
     paper = commands.add_parser(
         "paper",
         help="reproduce the evaluation of the R1-NES paper: its figures, and its claims with verdicts",
@@ -56,6 +59,110 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--out", type=Path, default=Path("bench"), help="where to (default: %(default)s)")
     bench.set_defaults(command=_bench)
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser("run", help="minimise a function of a Python module, resumable at any time")
+    run.add_argument("function", metavar="MODULE:FUNCTION", help="takes a vector, returns a number")
+    start = run.add_mutually_exclusive_group(required=True)
+    start.add_argument("--x0", type=_floats, metavar="NUMBERS", help="where to start, like 0.5,-1,2")
+    start.add_argument("--dim", type=int, help="or from 0 in so many variables")
+    run.add_argument("--sigma0", type=float, help="the first standard deviation")
+    run.add_argument("--method", default="rknes", help="(default: %(default)s)")
+    run.add_argument("--popsize", type=int, help="evaluations per generation")
+    run.add_argument("--ftarget", type=float, help="the value that is good enough")
+    run.add_argument("--restarts", default="0", help="a number, or bipop:N (default: %(default)s)")
+    run.add_argument("--seed", type=int, help="of all random numbers")
+    run.set_defaults(command=_run)
+    resume = commands.add_parser("resume", help="go on with a run, from its checkpoint")
+    resume.set_defaults(command=_resume)
+    report = commands.add_parser("report", help="say what a checkpoint holds, and draw its history")
+    report.add_argument("checkpoint", type=Path, metavar="FILE")
+    report.add_argument("--out", type=Path, help="the figure (default: beside FILE)")
+    report.set_defaults(command=_report)
+    resume.add_argument("checkpoint", type=Path, metavar="FILE")
+    run.add_argument("--checkpoint", type=Path, metavar="FILE", help="what `resume` and `report` read")
+    for command in (run, resume):
+        command.add_argument("--max-evals", type=float, help="the most evaluations, of all runs together")
+        command.add_argument("--max-seconds", type=float, help="the most time, of all runs together")
+        command.add_argument("--workers", default="1", help="processes, or threads:N (default: %(default)s)")
+
+
+def _run(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    x0 = np.zeros(options.dim) if options.x0 is None else options.x0
+    settings = {name: getattr(options, name) for name in ("sigma0", "method", "popsize", "ftarget")}
+    return _minimize(
+        options, options.function, x0=x0, restarts=options.restarts, rng=options.seed, **settings
+    )
+
+
+def _resume(options: argparse.Namespace) -> int:
+    from r1nes.saving import read
+    from r1nes.settings import from_plain
+
+    tree = read(options.checkpoint)
+    fun = tree["fun"]
+    if not fun["importable"]:
+        raise ValueError(
+            f"{options.checkpoint} is of {fun['name']}, which cannot be imported or takes further arguments: "
+            "the same call of minimize in Python resumes it"
+        )
+    settings = from_plain(tree["search"]["settings"])
+    for name in ("max_evals", "max_seconds"):
+        if getattr(options, name) is None:
+            setattr(options, name, settings[name])
+        del settings[name]
+    restarts = tree["search"]["restarts"]
+    return _minimize(options, fun["name"], vectorized=fun["vectorized"], restarts=restarts, **settings)
+
+
+def _minimize(options: argparse.Namespace, function: str, *, restarts: str, **settings: Any) -> int:
+    from r1nes.minimize import minimize
+
+    workers, limits = options.workers, {"max_evals": options.max_evals, "max_seconds": options.max_seconds}
+    result = minimize(
+        _function(function),
+        restarts=int(restarts) if restarts.isdecimal() else restarts,
+        workers=int(workers) if workers.lstrip("-").isdecimal() else workers,
+        checkpoint=options.checkpoint,
+        **limits,
+        **settings,
+    )
+    print(f"{result.fun:.12g} after {result.nfev:,} evaluations. {result.message}")
+    if result.x.size <= 20:
+        print("x =", ", ".join(f"{value:.12g}" for value in result.x))
+    return 130 if "interrupt" in result.stop else 0
+
+
+def _function(name: str) -> Any:
+    """The function that ``module:function`` names; modules of the working directory count."""
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        raise ValueError(f"the function must be named as MODULE:FUNCTION, got {name!r}")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    found: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"{module} has no {attribute}")
+        found = getattr(found, part)
+    return found
+
+
+def _report(options: argparse.Namespace) -> int:
+    from r1nes import report
+
+    print(report.describe(options.checkpoint))
+    to = options.out or options.checkpoint.with_suffix("")
+    report.draw(options.checkpoint, to)
+    print(f"{to}.svg, .png, .pdf")
+    return 0
+
+
+def _floats(text: str) -> list[float]:
+    return [float(number) for number in text.split(",")]
 
 
 def _names(text: str) -> list[str]:

@@ -101,7 +101,11 @@ def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:
 
 def _evaluate_in_pool(pool: Pool, points: Array, *, worst: bool, single: bool) -> Array:
     pieces = len(points) if single else pool.workers
-    return gather(len(points), pieces, lambda rows: pool.submit(points[rows]), pool.collect, worst=worst)
+
+    def submit(rows: Rows) -> Ticket:
+        return pool.submit(points[rows[0] : rows[-1] + 1])
+
+    return gather(len(points), pieces, submit, pool.collect, worst=worst)
 
 
 def gather(
@@ -112,7 +116,7 @@ def gather(
     *,
     worst: bool,
 ) -> Array:
-    """The values of ``n`` points, submitted in ``pieces``, and again where they are lost."""
+    """The values of ``n`` points, submitted in ``pieces`` of neighbours, and again where they are lost."""
     values = np.full(n, np.nan)
     missing = np.arange(n)
     why = Lost()
