@@ -342,7 +342,7 @@ class TestStart:
             raise MemoryError
 
         optimizer = Optimizer(np.ones(1000), 0.5, popsize=100)
-        monkeypatch.setattr(Noise, "rows", no_memory)
+        monkeypatch.setattr(type(optimizer._noise), "rows", no_memory)
         with pytest.raises(MemoryError, match="100 points of 1000 variables do not fit"):
             optimizer.ask()
 

@@ -16,6 +16,7 @@ from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start
 from r1nes.asked import Marks, Pending, checked_points, checked_values, marks_of, places_in
 from r1nes.bounds import BoundsLike, Box, as_edges
+from r1nes.directions import Directions
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence
 from r1nes.settings import (
     checked_popsize,
@@ -162,7 +163,11 @@ class Optimizer:
         self.nan_count = 0
         self._earlier = 0  # generations of the runs before a restart
         self._blanks = 0  # generations of nothing but NaN, in a row
-        self._noise = Noise(self.seed, self.strategy.noise_size, mean.dtype)
+        self._noise: Noise | Directions = (
+            Directions(self.seed, mean.size, mean.dtype, self.popsize // 2)
+            if self.strategy.mirrored
+            else Noise(self.seed, self.strategy.noise_size, mean.dtype)
+        )
         self._asked: tuple[Array, Marks] | None = None  # the noise, and marks that tell its points
         self._pending = Pending() if asynchronous else None
         self._drawn = 0  # rows of noise, if asynchronous

@@ -12,7 +12,6 @@ from scipy.optimize import Bounds
 from r1nes.arguments import at_least_zero, count
 from r1nes.arrays import Array
 from r1nes.strategies import STRATEGIES, Strategy
-from r1nes.utilities import logarithmic
 
 
 def strategy_type_of(method: str, d: int, settings: dict[str, Any]) -> type[Strategy]:
@@ -59,7 +58,7 @@ def default_sigma(edges: tuple[Array, Array] | None) -> float:
 def checked_utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int) -> Array:
     """A weight per rank, best first, by default the method's own."""
     if utilities is None:
-        return logarithmic(n, zero_sum=strategy_type.zero_sum)
+        return strategy_type.default_utilities(n)
     w = np.array(utilities, dtype=np.float64)
     if w.shape != (n,):
         raise ValueError(f"utilities must hold one weight per rank, {n}, got shape {w.shape}")

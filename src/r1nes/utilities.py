@@ -21,6 +21,12 @@ def logarithmic(n: int, *, zero_sum: bool) -> Array:
     return w - 1 / n if zero_sum else w
 
 
+def linear(n: int, like: Array) -> Array:
+    """Falling evenly from the best rank to the worst, of sum 0, and as strong in all as ``like``."""
+    w = (n + 1) / 2 - np.arange(1, n + 1)
+    return w * math.sqrt((like @ like) / (w @ w))
+
+
 def best_first(values: Array) -> NDArray[np.intp]:
     """The order that ranks ``values``: ascending, then +inf, then NaN."""
     return np.argsort(values, kind="stable")
@@ -29,19 +35,21 @@ def best_first(values: Array) -> NDArray[np.intp]:
 def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
     """The utility of each sample, where ``ranked`` are the values in ``order``, best first.
 
+    ``utilities`` may have several rows, and then there are as many of each sample.
+
     A generation without any difference carries no information, so all its utilities are zero: a constant
     function moves nothing, even if the utilities do not sum to zero.
     """
     assigned = np.empty_like(utilities)
     differs = ranked[1:] != ranked[:-1]
     if differs.all() and not math.isnan(ranked[-1]):
-        assigned[order] = utilities
+        assigned[..., order] = utilities
         return assigned
     differs &= ~np.isnan(ranked[:-1])  # NaN ties with NaN
     starts = np.flatnonzero(np.append(True, differs))
     if starts.size == 1:
         return np.zeros_like(utilities)
     sizes = np.diff(np.append(starts, ranked.size))
-    means = np.add.reduceat(utilities, starts) / sizes
-    assigned[order] = np.repeat(means, sizes)
+    means = np.add.reduceat(utilities, starts, axis=-1) / sizes
+    assigned[..., order] = np.repeat(means, sizes, axis=-1)
     return assigned

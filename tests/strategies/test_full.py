@@ -77,4 +77,6 @@ def test_defaults_are_the_papers() -> None:
     rate = (9 + 3 * math.log(32)) / (5 * 32 * math.sqrt(32))
     assert strategy.rate_sigma == strategy.rate_shape == pytest.approx(rate)
     assert [XNES.default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]
-    assert XNES.zero_sum
+    np.testing.assert_allclose(
+        XNES.default_utilities(14), oracles.log_utilities(14, zero_sum=True), atol=1e-15
+    )

@@ -12,7 +12,7 @@ import oracles
 import r1nes
 from r1nes.arrays import Array
 from r1nes.bench.problems import problem
-from r1nes.strategies.rank_k import RkNES, _orthonormal, _transported, natural_gradient
+from r1nes.strategies.rank_k import Moments, RkNES, _orthonormal, _transported, natural_gradient
 
 
 def directions(d: int, k: int, seed: int = 0) -> Array:
@@ -34,7 +34,7 @@ def test_the_natural_gradient_is_the_inverse_fisher_times_the_gradient(d: int, c
     expected = sum(wi * oracles.natural_gradient(xi, C, slopes, F) for xi, wi in zip(x, w, strict=True))
     assert isinstance(expected, np.ndarray)
 
-    within, rest, between = natural_gradient(y, w, V)
+    within, rest, between = natural_gradient(Moments.of(y, w, V), V)
     turns = between / (2 * np.sinh(stretches))[:, None]
     across = oracles.axes_across(V)
     assert rest / 2 == pytest.approx(expected[0], abs=1e-10)
@@ -52,7 +52,7 @@ def test_one_growing_direction_is_r1nes(d: int, r: float) -> None:
     v = u / np.linalg.norm(u)
     c = 0.5 * math.log1p(r * r)
     whitened, w = rng.standard_normal((7, d)), rng.standard_normal(7)
-    within, rest, between = natural_gradient(whitened, w, v[None])
+    within, rest, between = natural_gradient(Moments.of(whitened, w, v[None]), v[None])
     grad_c = (within[0, 0] - rest) / 2
     grad_v = between[0] / (2 * math.sinh(c))
     grad_u = math.exp(2 * c) / r * grad_c * v + r * grad_v

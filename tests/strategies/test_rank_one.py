@@ -125,4 +125,6 @@ def test_defaults_are_the_authors() -> None:
     strategy = R1NES.start(np.zeros(7), 2.0, np.random.default_rng(0))
     assert (strategy.rate_mean, strategy.rate_sigma, strategy.rate_shape) == (1.0, 0.1, 0.1)
     assert np.linalg.norm(strategy.u) == pytest.approx(1.0)
-    assert not R1NES.zero_sum
+    np.testing.assert_allclose(
+        R1NES.default_utilities(20), oracles.log_utilities(20, zero_sum=False), atol=1e-15
+    )

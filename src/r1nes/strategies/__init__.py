@@ -21,8 +21,7 @@ class Strategy(Protocol):
 
     __dataclass_fields__: ClassVar[dict[str, Any]]  # frozen, and made of numbers and arrays only
     min_dim: ClassVar[int]  # the fewest variables it is defined for
-    mirrored: ClassVar[bool]  # whether each row of noise gives a point and its mirror image
-    zero_sum: ClassVar[bool]  # whether its utilities have the uniform baseline subtracted
+    mirrored: ClassVar[bool]  # whether its noise is orthogonal, each row for a point and its mirror image
     max_condition: ClassVar[float]  # where its arithmetic, not the search, reaches its end
 
     @classmethod
@@ -33,6 +32,11 @@ class Strategy(Protocol):
     @staticmethod
     def default_popsize(d: int) -> int:
         """Samples per generation for ``d`` variables."""
+        ...
+
+    @staticmethod
+    def default_utilities(n: int) -> Array:
+        """A weight per rank, best first; in several rows, (m, n), if it uses several kinds."""
         ...
 
     @property

@@ -18,6 +18,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.utilities import logarithmic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +27,6 @@ class SNES:
 
     min_dim: ClassVar[int] = 1
     mirrored: ClassVar[bool] = False
-    zero_sum: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
     mean: Array  # μ, (d,)
@@ -54,6 +54,11 @@ class SNES:
     def default_popsize(d: int) -> int:
         """The paper's population."""
         return 4 + int(3 * math.log(d))
+
+    @staticmethod
+    def default_utilities(n: int) -> Array:
+        """As published, of sum 0."""
+        return logarithmic(n, zero_sum=True)
 
     @property
     def noise_size(self) -> int:

@@ -27,6 +27,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.utilities import logarithmic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +36,6 @@ class XNES:
 
     min_dim: ClassVar[int] = 1
     mirrored: ClassVar[bool] = False
-    zero_sum: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e14  # A is the root of it: half of the digits are gone
 
     mean: Array  # μ, (d,)
@@ -67,6 +67,11 @@ class XNES:
     def default_popsize(d: int) -> int:
         """The paper's population."""
         return 4 + int(3 * math.log(d))
+
+    @staticmethod
+    def default_utilities(n: int) -> Array:
+        """As published, of sum 0."""
+        return logarithmic(n, zero_sum=True)
 
     @property
     def noise_size(self) -> int:

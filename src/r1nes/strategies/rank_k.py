@@ -1,8 +1,10 @@
 """Rank-k natural evolution strategy (RkNES): N(μ, σ²DM²D), M = I + Vᵀ(e^c − 1)V, D diagonal.
 
 The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by e^{c_i}:
-c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy with y ~ N(0, I), and its
-mirror image μ − σDMy is another; y is the whitened sample, so nothing is ever inverted.
+c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy, and its mirror image
+μ − σDMy is another; y is the whitened sample, so nothing is ever inverted. Instead of normal vectors the y are
+orthogonal directions (module ``directions``): d pairs in a row look everywhere once, which tells as much about
+f as half as many again that are independent.
 
 In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I) and the metric is
 ½ tr(G²), so over these covariances it is the projection of G onto what V, c and σ can change: the block along
@@ -14,16 +16,22 @@ V, the block between V and the rest, and the mean of the rest. With S = Σ w, P 
 
     δλ = τ/2,   δc = (diag G_V − τ)/2,   δv_i = H_i e^{c_i}/(e^{2c_i} − 1)        (4)
 
-and for one direction c > 0 this is R1-NES. To it are added, as in CMA-ES: the evolution path as one more
-sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ. Directions
-have a sign: some slots only grow, the others only shrink, at half the rate; and a shrinking one is pulled
-back weakly, because a direction that is shrunk by chance feels no selection.
+and for one direction c > 0 this is R1-NES. The mean follows the best few samples; for the covariance the
+weights fall evenly from the best rank to the worst, since a bad sample tells of its direction what a good one
+does. To this are added, as in CMA-ES: the evolution path as one more sample, of whitened value ŷ = M⁻¹D⁻¹p_c,
+and a step size that follows the length of the path p_σ. Directions have a sign: some slots only grow, the
+others only shrink, at half the rate; and a shrinking one is pulled back weakly, because a direction that is
+shrunk by chance feels no selection.
 
-D learns from the diagonal of the same G, by the share of it that is signal: 1 − t/ρ, where ρ is the power of
-its average over some d generations, relative to the power that pure noise would have. What V has learnt is
-kept when D moves by δ: long axes Dv, and short ones D⁻¹v, still point where they did in the space of x,
+D learns from the diagonal of the same G, but across what has grown, so that the two do not pull at one axis:
 
-    v ← v e^{−δ} for c > 0,   v ← v e^{δ} for c < 0                                (5)
+    (I − VᵀtV) G (I − VᵀtV) in place of G,   t = 1 − e^{−2c} for c > 0, else 0      (5)
+
+and by the share of it that is signal: 1 − s/ρ, where ρ is the power of its average over some d generations,
+relative to the power that pure noise would have. What V has learnt is kept when D moves by δ: long axes Dv,
+and short ones D⁻¹v, still point where they did in the space of x,
+
+    v ← v e^{−δ} for c > 0,   v ← v e^{δ} for c < 0                                (6)
 
 since else each step of D would turn every direction away from where it must point to an angle of e^{−|c|}.
 """
@@ -37,12 +45,39 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.utilities import linear, logarithmic
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PACE = 0.5  # of shrinking slots, relative to growing ones
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
-NOISE = 1.2  # t: how much stronger than pure noise the signal of D must be to count
+NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What the natural gradient needs to know of weighted samples; those of two sets add up."""
+
+    total: float  # S
+    along: Array  # PᵀWP, (k, k)
+    between: Array  # PᵀWY, (k, d)
+    squares: Array  # Σ w y², (d,)
+
+    @classmethod
+    def of(cls, y: Array, w: Array, V: Array) -> Self:
+        """Of samples ``y``, in rows, with weights ``w``."""
+        P = y @ V.T
+        PW = P.T * w
+        return cls(float(w.sum()), PW @ P, PW @ y, w @ (y * y))
+
+    def __add__(self, other: Moments) -> Moments:
+        """Of both sets of samples."""
+        return Moments(
+            self.total + other.total,
+            self.along + other.along,
+            self.between + other.between,
+            self.squares + other.squares,
+        )
 
 
 class Gradient(NamedTuple):
@@ -53,18 +88,14 @@ class Gradient(NamedTuple):
     between: Array  # H, (k, d)
 
 
-def natural_gradient(y: Array, w: Array, V: Array) -> Gradient:
-    """Of samples ``y`` with weights ``w``, for the directions ``V``."""
+def natural_gradient(moments: Moments, V: Array) -> Gradient:
+    """Of samples with these ``moments``, for the directions ``V``."""
     k, d = V.shape
-    S = float(w.sum())
-    P = y @ V.T
-    PW = P.T * w
-    PWP = PW @ P
-    squares = np.einsum("ij,ij->i", y, y) - np.einsum("ij,ij->i", P, P)
+    S, PWP = moments.total, moments.along
     return Gradient(
-        PWP - S * np.eye(k, dtype=y.dtype),  # (1)
-        float(w @ squares) / (d - k) - S,  # (2)
-        PW @ y - PWP @ V,  # (3)
+        PWP - S * np.eye(k, dtype=V.dtype),  # (1)
+        float(moments.squares.sum() - np.trace(PWP)) / (d - k) - S,  # (2)
+        moments.between - PWP @ V,  # (3)
     )
 
 
@@ -73,7 +104,6 @@ class RkNES:
     """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 2
-    zero_sum: ClassVar[bool] = True
     mirrored: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
@@ -143,6 +173,12 @@ class RkNES:
         """As CMA-ES, but even."""
         return 2 * ((4 + int(3 * math.log(d))) // 2)
 
+    @staticmethod
+    def default_utilities(n: int) -> Array:
+        """One row for the mean, one for the covariance, where the worst points tell as much as the best."""
+        w = logarithmic(n, zero_sum=True)
+        return np.stack([w, linear(n, like=w)])
+
     @property
     def noise_size(self) -> int:
         """Normal numbers per pair of samples."""
@@ -161,10 +197,12 @@ class RkNES:
         """The distribution after one step along the natural gradient."""
         if not utilities.any():
             return self
-        n, d, y = utilities.size, self.mean.size, noise
-        first, second = utilities[: n // 2], utilities[n // 2 :]
-        even, odd = first + second, first - second  # what a pair adds to squares, and to sums
-        mu = 1 / float(utilities @ utilities + 1 / n)  # μ_eff, the effective number of selected samples
+        d, y = self.mean.size, noise
+        of_mean, of_shape = utilities if utilities.ndim == 2 else (utilities, utilities)
+        n = of_mean.size
+        odd = of_mean[: n // 2] - of_mean[n // 2 :]  # what a pair adds to sums,
+        even = of_shape[: n // 2] + of_shape[n // 2 :]  # and to squares
+        mu = 1 / float(of_mean @ of_mean + 1 / n)  # μ_eff, the effective number of selected samples
 
         D = np.exp(self.log_scales)
         whitened_step = odd @ y  # Σ w y
@@ -176,16 +214,15 @@ class RkNES:
             path = path + math.sqrt(c_path * (2 - c_path) * mu) * step
         y_path = self._stretched(path / D, -self.stretches)  # ŷ
 
-        rate = min(0.5, 2 * self.rate_shape * mu / (3 * d + 10))
-        sampled = natural_gradient(y, even, self.directions)
-        followed = natural_gradient(y_path[None], np.full(1, 1 / mu, y.dtype), self.directions)
-        gradient = Gradient(
-            rate * (sampled.within + followed.within),
-            rate * (sampled.rest + followed.rest),
-            rate * (sampled.between + followed.between),
-        )
+        rate = min(0.5, 4 * self.rate_shape * mu / (3 * d + 10))
+        sampled = Moments.of(y, even, self.directions)
+        moments = sampled + Moments.of(y_path[None], np.full(1, 1 / mu, y.dtype), self.directions)
+        within, rest, between = natural_gradient(moments, self.directions)
+        gradient = Gradient(rate * within, rate * rest, rate * between)
         V, c = _turned(self.directions, self.stretches, gradient, self.shrinking, PULL * rate)
-        delta, signal, signal_noise = self._step_of_scales(y, y_path, even, mu)
+        heard, signal, signal_noise = self._heard(sampled.squares, even)
+        rate_scales = min(0.7, 0.6 * self.rate_scales * mu / math.sqrt(d))
+        delta = np.clip(0.5 * rate_scales * heard * self._gradient_of_scales(moments), -1, 1)
         V = _transported(V, c, delta)
         shift = float(delta.mean())
         return replace(
@@ -206,26 +243,31 @@ class RkNES:
         """The path p_σ, what its length makes of λ, and whether it is longer than a steady state allows."""
         d = whitened_step.size
         c_sigma = (mu + 2) / (d + mu + 5)
-        damping = 0.5 * (1 + c_sigma + 2 * max(0.0, math.sqrt(max(0.0, mu - 1) / (d + 1)) - 1))
+        damping = 0.4 * (1 + c_sigma + 2 * max(0.0, math.sqrt(max(0.0, mu - 1) / (d + 1)) - 1))
         path = (1 - c_sigma) * self.path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * mu) * whitened_step
         expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
         excess = math.sqrt(path @ path) / expected
         begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (self.age + 1)))  # the path starts at 0
         return path, self.rate_sigma * c_sigma / damping * (excess - 1), excess >= begun * (1.4 + 2 / (d + 1))
 
-    def _step_of_scales(self, y: Array, y_path: Array, even: Array, mu: float) -> tuple[Array, Array, float]:
-        """What to add to log D, and the new average of its gradient with the noise in it."""
-        d = y.shape[1]
+    def _heard(self, squares: Array, even: Array) -> tuple[float, Array, float]:
+        """The share of D's gradient that is signal, its new average, and the variance of noise in it."""
+        d = squares.size
         memory = 0.7 / d
-        sampled = even @ (y * y)
-        signal = (1 - memory) * self.signal + memory * (sampled - sampled.mean())
+        signal = (1 - memory) * self.signal + memory * (squares - squares.mean())
         noise = (1 - memory) ** 2 * self.signal_noise + memory**2 * 2 * float(even @ even)
-        power = float(signal @ signal) / ((d - 1) * noise)  # ρ
-        heard = 1 - NOISE / max(power, NOISE)
+        power = float(signal @ signal)  # (d − 1) ρ times the noise
+        heard = max(0.0, 1 - NOISE * (d - 1) * noise / power) if power > 0 else 0.0  # 1 − s/ρ
+        return heard, signal, noise
 
-        rate = min(0.7, 0.6 * self.rate_scales * mu / math.sqrt(d))
-        gradient = sampled + y_path * y_path / mu
-        return np.clip(0.5 * rate * heard * (gradient - gradient.mean()), -1, 1), signal, noise
+    def _gradient_of_scales(self, moments: Moments) -> Array:
+        """The diagonal of G across what has grown, less its mean: (5)."""
+        t = -np.expm1(-2 * np.maximum(self.stretches, 0))
+        V = self.directions
+        tV = t[:, None] * V
+        across = moments.squares - np.einsum("ij,ij->j", tV, 2 * moments.between - moments.along @ tV)
+        share = 1 - (t * (2 - t)) @ (V * V)  # of each coordinate that is left
+        return across - share * (across.sum() / share.sum())
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -291,7 +333,7 @@ def _turned(V: Array, c: Array, gradient: Gradient, shrinking: int, pull: float)
 
 
 def _transported(V: Array, c: Array, delta: Array) -> Array:
-    """V that leaves the long and the short axes where they point while log D moves by ``delta``: (5)."""
+    """V that leaves the long and the short axes where they point while log D moves by ``delta``: (6)."""
     return _orthonormal(V * np.exp(-np.sign(c)[:, None] * delta), c) if delta.any() else V
 
 

@@ -31,6 +31,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.utilities import logarithmic
 
 SHORTEST = 1e-8  # below it r² is lost in 1 + r², so a shorter u would be the same distribution
 
@@ -41,7 +42,6 @@ class R1NES:
 
     min_dim: ClassVar[int] = 2  # the gradients divide by d − 1
     mirrored: ClassVar[bool] = False
-    zero_sum: ClassVar[bool] = False  # the authors subtract no baseline from the utilities
     max_condition: ClassVar[float] = 1e30
 
     mean: Array  # μ, (d,)
@@ -71,6 +71,11 @@ class R1NES:
     def default_popsize(d: int) -> int:
         """The authors' population: it grows with d/5 beyond d = 150."""
         return int(max(5, 4 * math.log2(d), d / 5))
+
+    @staticmethod
+    def default_utilities(n: int) -> Array:
+        """The authors subtract no baseline."""
+        return logarithmic(n, zero_sum=False)
 
     @property
     def noise_size(self) -> int:

@@ -1,0 +1,97 @@
+"""Orthogonal directions that the seed and their number alone determine.
+
+Independent samples look twice into some directions and hardly into others. These come in blocks of d, all
+orthogonal and of length √d, so that each block looks everywhere once: Σ yyᵀ = d I, exactly. Only where a
+generation takes more than d of them are their lengths those of normal vectors: a search that looks everywhere
+in each generation would not notice, from one length alone, that its steps are too long.
+
+Up to ``DENSE`` variables a block is a random orthogonal matrix. For more, its row r is
+
+    y_i = √d s_i w_{i − tr},   indices modulo d
+
+with random signs s and a sequence w whose Fourier coefficients all have modulus 1, and random phases: each
+cyclic shift of such a sequence is orthogonal to every other. The step t, about 0.618 d and without a common
+divisor with d, takes rows that follow each other far apart. So a row costs d multiplications, a tenth of
+what d normal numbers cost, and a block one FFT.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from r1nes.arrays import Array
+from r1nes.noise import Noise
+
+DENSE = 8
+TABLE = 2**14  # numbers; blocks that are smaller are made as many at a time as fit
+
+
+class Directions:
+    """Rows of ``width`` numbers, orthogonal in blocks, with the interface of ``Noise``."""
+
+    def __init__(
+        self, seed: np.random.SeedSequence, width: int, dtype: np.dtype[Any], per_generation: int
+    ) -> None:
+        """Nothing is drawn yet."""
+        self.width, self.dtype, self.per_generation = width, dtype, per_generation
+        self.rows_at_once = width * max(1, TABLE // width**2)
+        self._table_fits = width**2 <= TABLE or per_generation > width
+        self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
+        self._noise = Noise(seed, width, dtype)
+        self._made = -1  # which blocks are at hand
+        self._table: Array = np.empty(0)  # small blocks: their rows
+        self._shifts: Array = np.empty(0)  # a large block: a view of every shift of √d w, (d + 1, d)
+        self._signs: Array = np.empty(0)  # s
+
+    def rows(self, generation: int, start: int, stop: int) -> Array:
+        """The directions of samples ``start`` to ``stop`` − 1, one per row."""
+        first = (generation - 1) * self.per_generation + start
+        out = np.empty((stop - start, self.width), self.dtype)
+        done = 0
+        while done < len(out):
+            number, row = divmod(first + done, self.rows_at_once)
+            taken = min(len(out) - done, self.rows_at_once - row)
+            self._fill(out[done : done + taken], number, row)
+            done += taken
+        return out
+
+    def _fill(self, out: Array, number: int, row: int) -> None:
+        if number != self._made:
+            self._make(number)
+        if self._table.size:
+            out[:] = self._table[row : row + len(out)]
+        else:
+            shifts = -self.step * np.arange(row, row + len(out)) % self.width
+            np.multiply(self._shifts[shifts], self._signs, out=out)
+
+    def _make(self, number: int) -> None:
+        d, blocks = self.width, self.rows_at_once // self.width
+        rng = self._noise.stream(number + 1)
+        if d <= DENSE:
+            Q, R = np.linalg.qr(rng.standard_normal((blocks, d, d)))
+            Q *= math.sqrt(d) * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]  # else not uniform
+            self._table = Q.reshape(-1, d).astype(self.dtype)
+        else:
+            w = np.tile(math.sqrt(d) * _flat_sequences(rng, blocks, d), 2).astype(self.dtype)
+            shifts = np.lib.stride_tricks.sliding_window_view(w, d, axis=1)
+            signs = (1 - 2 * rng.integers(2, size=(blocks, d))).astype(self.dtype)
+            if self._table_fits:
+                rows = shifts[:, -self.step * np.arange(d) % d]
+                self._table = (rows * signs[:, None]).reshape(-1, d)
+            else:
+                self._shifts, self._signs = shifts[0], signs[0]
+        if self.per_generation > d:
+            lengths = np.sqrt(rng.chisquare(d, (self.rows_at_once, 1)) / d)
+            self._table = self._table * lengths.astype(self.dtype)
+        self._made = number
+
+
+def _flat_sequences(rng: np.random.Generator, count: int, d: int) -> Array:
+    """``count`` sequences of length ``d`` and norm 1 that are orthogonal to their own shifts."""
+    spectra = np.exp(2j * math.pi * rng.random((count, d // 2 + 1)))
+    real = [0, -1] if d % 2 == 0 else [0]  # where a real sequence has no phase but a sign
+    spectra[:, real] = 1 - 2 * rng.integers(2, size=(count, len(real)))
+    return np.fft.irfft(spectra, d)

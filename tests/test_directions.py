@@ -1,0 +1,82 @@
+"""Directions: orthogonal in blocks, uniform, and determined by their number alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from r1nes.arrays import Array
+from r1nes.directions import DENSE, Directions
+
+DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
+
+
+def directions(d: int, per_generation: int = 1, seed: int = 1, dtype: type = np.float64) -> Directions:
+    return Directions(np.random.SeedSequence(seed), d, np.dtype(dtype), per_generation)
+
+
+def in_a_row(source: Directions, count: int) -> Array:
+    generations = -(-count // source.per_generation)
+    rows = [source.rows(g + 1, 0, source.per_generation) for g in range(generations)]
+    return np.concatenate(rows)[:count]
+
+
+@pytest.mark.parametrize("d", DIMS)
+def test_each_block_is_orthogonal(d: int) -> None:
+    rows = in_a_row(directions(d, per_generation=min(d, 7)), 3 * d)
+    for block in np.split(rows, 3):
+        assert_allclose(block @ block.T, d * np.eye(d), atol=1e-10 * d)
+
+
+@pytest.mark.parametrize("d", DIMS)
+@pytest.mark.parametrize("per_generation", [1, 7])
+def test_any_row_can_be_drawn_alone(d: int, per_generation: int) -> None:
+    rows = in_a_row(directions(d, per_generation), 3 * d)
+    for number in np.random.default_rng(0).integers(3 * d, size=20):
+        generation, i = divmod(int(number), per_generation)
+        alone = directions(d, per_generation).rows(generation + 1, i, i + 1)
+        assert_array_equal(alone[0], rows[number])
+
+
+@pytest.mark.parametrize("d", DIMS)
+def test_another_seed_gives_other_directions(d: int) -> None:
+    first, second = (in_a_row(directions(d, seed=seed), 4) for seed in (1, 2))
+    assert (abs(first - second).max(axis=1) > 1e-3).all()
+
+
+@pytest.mark.parametrize("d", [2, DENSE, 20, 150])
+def test_coordinates_have_the_moments_of_uniform_directions(d: int) -> None:
+    """Over many blocks: E y = 0, E y⁴ ≈ 3d/(d + 2), and the squares of two coordinates do not agree."""
+    blocks = 20_000 // d
+    rows = in_a_row(directions(d), blocks * d)
+    assert_allclose(rows.mean(axis=0), 0, atol=5 / np.sqrt(len(rows)))
+    assert (rows**4).mean() == pytest.approx(3 * d / (d + 2), rel=0.08)
+    squares = np.corrcoef(rows.T**2) - np.eye(d)
+    assert abs(squares[0, 1:] + 1 / (d - 1)).max() < 6 / np.sqrt(len(rows))
+
+
+def test_rows_that_follow_each_other_do_not_have_alike_magnitudes() -> None:
+    """Else a coordinate that one generation favours by chance would be favoured by the next as well."""
+    d, blocks = 300, 40
+    squares = in_a_row(directions(d), blocks * d) ** 2
+    for lag in (1, 2, 3, 10):
+        for shift in range(-3, 4):
+            pairs = np.corrcoef(squares[lag:].ravel(), np.roll(squares, shift, axis=1)[:-lag].ravel())
+            assert abs(pairs[0, 1]) < 5 / np.sqrt(blocks * d)  # a block has only d different magnitudes
+
+
+def test_more_directions_than_variables_have_the_lengths_of_normal_vectors() -> None:
+    rows = in_a_row(directions(10, per_generation=11), 5000)
+    lengths = (rows**2).sum(axis=1)
+    assert lengths.mean() == pytest.approx(10, rel=0.03)
+    assert lengths.var() == pytest.approx(20, rel=0.1)
+    cosines = rows[:10] @ rows[:10].T / np.sqrt(lengths[:10] * lengths[:10, None])
+    assert_allclose(cosines, np.eye(10), atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [5, 40, 200])
+def test_single_precision_is_rounded(d: int) -> None:
+    single = directions(d, dtype=np.float32).rows(1, 0, 1)
+    assert single.dtype == np.float32
+    assert_array_equal(single, directions(d).rows(1, 0, 1).astype(np.float32))
