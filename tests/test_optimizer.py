@@ -15,7 +15,6 @@ import r1nes
 from functions import rosenbrock, sphere
 from r1nes import Optimizer
 from r1nes.arrays import Array
-from r1nes.noise import Noise
 
 METHODS = ["r1nes", "rknes", "snes", "xnes"]
 
