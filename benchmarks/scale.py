@@ -19,7 +19,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from r1nes.restarts import Search
 RESULTS = Path(__file__).parents[1] / "results" / "scale.json"
 DIMENSIONS = (10**3, 10**4, 10**5, 10**6)
 POPSIZE, WORKERS = 24, 2
+HOPS = 2  # every byte is counted on its way to the scheduler and on its way from there
 
 
 def sphere(x: Array) -> float:
@@ -202,11 +204,11 @@ class Costs:
     bytes_per_task: float
     bytes_per_value: float  # to every worker, per value of the generation
     scheduler_per_task: float
-    bandwidth: float = 1.25e9  # bytes per second out of the driver: 10 Gbit/s
+    bandwidth: float = 1.25e9  # bytes per second out of the driver
 
 
 def simulate(workers: int, evaluation: float, spread: float, costs: Costs, seed: int = 1) -> float:
-    """The share of the workers' time that goes into evaluations, over ten generations.
+    """The share of the workers' time that goes into evaluations, over three generations.
 
     Tasks leave the driver one after the other, at the pace of the network or of the scheduler, whichever is
     slower; each worker first brings its replica up to date and then evaluates; replies are taken one by one.
@@ -214,7 +216,7 @@ def simulate(workers: int, evaluation: float, spread: float, costs: Costs, seed:
     rng = np.random.default_rng(seed)
     clock = 0.0
     useful = 0.0
-    for _ in range(10):
+    for _ in range(3):
         clock += costs.driver_per_value * workers
         size = costs.bytes_per_task + costs.bytes_per_value * workers
         pace = max(size / costs.bandwidth, costs.scheduler_per_task)
@@ -230,16 +232,32 @@ def simulate(workers: int, evaluation: float, spread: float, costs: Costs, seed:
     return float(useful / workers / clock)
 
 
+def simulate_without_waiting(
+    workers: int, evaluation: float, spread: float, costs: Costs, seed: int = 1
+) -> float:
+    """The same for an asynchronous run: a worker that is done waits only for its turn with the driver."""
+    rng = np.random.default_rng(seed)
+    size = costs.bytes_per_task + costs.bytes_per_value * workers
+    service = costs.driver_per_value + max(size / costs.bandwidth, costs.scheduler_per_task)
+    durations = evaluation * rng.lognormal(-(spread**2) / 2, spread, 20 * workers)
+    free = [0.0] * workers  # when each worker asks for its next point
+    driver = 0.0
+    for duration in durations:
+        driver = max(driver, heapq.heappop(free)) + service
+        heapq.heappush(free, driver + duration)
+    return float(durations.sum() / workers / max(free))
+
+
 def measured_costs(traffic: list[Traffic], dim: int) -> dict[str, Costs]:
     """From what was measured with few workers."""
     step = _step_seconds(dim)
     task = _seconds_per_task()
     small = {t.mode: t.bytes for t in traffic if t.dim == min(DIMENSIONS)}
     here = {t.mode: t.bytes for t in traffic if t.dim == dim}
-    overhead = small["replicas"] / WORKERS  # of a task as such
+    overhead = small["replicas"] / WORKERS / HOPS  # of a task as such
     return {
-        "vectors": Costs(step, 0, overhead + here["vectors"] / POPSIZE, 0, task),
-        "seeds": Costs(step, step, overhead + here["seeds"] / WORKERS, 0, task),
+        "vectors": Costs(step, 0, overhead + here["vectors"] / POPSIZE / HOPS, 0, task),
+        "seeds": Costs(step, step, overhead + here["seeds"] / WORKERS / HOPS, 0, task),
         "replicas": Costs(step, step, overhead, 8, task),
     }
 
@@ -248,7 +266,7 @@ def _step_seconds(dim: int) -> float:
     """Of ask and tell, per value."""
     optimizer = r1nes.Optimizer(np.ones(dim), popsize=POPSIZE, rng=1)
     times = []
-    for _ in range(5):
+    for _ in range(12):
         began = time.perf_counter()
         X = optimizer.ask()
         optimizer.tell(X, np.arange(POPSIZE))
@@ -257,30 +275,34 @@ def _step_seconds(dim: int) -> float:
 
 
 def _seconds_per_task() -> float:
-    """How long Dask's scheduler is busy with a task, from many empty ones."""
+    """How long Dask's scheduler computes for a task, from many empty ones."""
     with cluster(WORKERS, counted=False) as dask, Client(dask.address) as client:
         client.wait_for_workers(WORKERS)
-        client.gather(client.map(abs, range(100)))
-        began = time.perf_counter()
-        client.gather(client.map(abs, range(1000, 3000)))
-        return (time.perf_counter() - began) / 2000
+        before = client.run_on_scheduler(time.process_time)
+        client.gather(client.map(abs, range(4000)))
+        return float(client.run_on_scheduler(time.process_time) - before) / 4000
 
 
 def run_simulation(traffic: list[Traffic]) -> list[dict[str, Any]]:
-    """Efficiency for a million variables and for ten thousand, at 1 s and at 60 s per evaluation."""
+    """Efficiency and evaluations per second, for two dimensions, durations and networks."""
     found = []
     for dim in (10**4, 10**6):
         costs = measured_costs(traffic, dim)
         for mode, cost in costs.items():
             print(f"{mode}, d = {dim:,}: {cost}")
-        for evaluation in (1.0, 60.0):
-            for workers in (10, 100, 1000, 10_000):
-                shares = {mode: simulate(workers, evaluation, 0.3, cost) for mode, cost in costs.items()}
-                cells = " | ".join(
-                    f"{share:.0%}, {share * workers / evaluation:,.0f}/s" for share in shares.values()
-                )
-                print(f"| {dim:,} | {evaluation:.0f} s | {workers:,} | {cells} |", flush=True)
-                found.append({"dim": dim, "evaluation": evaluation, "workers": workers, **shares})
+        cases = product((1.0, 60.0), (1.25e8, 1.25e9), (10, 100, 1000, 10_000))
+        for evaluation, bandwidth, workers in cases:
+            shares = {
+                mode: simulate(workers, evaluation, 0.3, replace(cost, bandwidth=bandwidth))
+                for mode, cost in costs.items()
+            }
+            cost = replace(costs["vectors"], bandwidth=bandwidth)
+            shares["asynchronous"] = simulate_without_waiting(workers, evaluation, 0.3, cost)
+            cells = " | ".join(f"{share:.0%}" for share in shares.values())
+            network = f"{8e-9 * bandwidth:.0f} Gbit/s"
+            print(f"| {dim:,} | {evaluation:.0f} s | {network} | {workers:,} | {cells} |", flush=True)
+            case = {"dim": dim, "evaluation": evaluation, "bandwidth": bandwidth, "workers": workers}
+            found.append({**case, **shares})
     return found
 
 

@@ -18,6 +18,7 @@ from cluster import Cluster, cluster
 from functions import rastrigin
 from r1nes.distributed import Replicas
 from runs import same
+from scale import efficiency
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +74,9 @@ def test_the_run_is_the_same(engine: str, dask: Cluster) -> None:
     options: dict[str, Any] = {"timeout": 60} if "timeout" in engine else {}
     with ExitStack() as stack:
         same(solve(workers=ENGINES[engine](stack, dask), **options), serial)
+
+
+@pytest.mark.slow
+def test_two_processes_are_nearly_twice_as_fast() -> None:
+    """Ten milliseconds per evaluation, 10,000 variables, beside processes that do nothing but evaluate."""
+    assert efficiency(0.01, workers=2, repeats=5) > 0.85

@@ -81,7 +81,7 @@ class _Driver:
     ) -> None:
         self._report, self._client, self._objective, self._search = report, client, objective, search
         self._pool = Futures(0, self._start, timeout, self._read)
-        self._run = uuid.uuid4().hex
+        self._run = uuid.uuid4().hex[:12]
         self._step = 0  # the generation being evaluated, counted from 0
         self._log: dict[int, bytes] = {}  # the values of the ones before; the oldest are dropped
         self._snapshot = b""  # the state of the search in generation …
