@@ -23,6 +23,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.bytes = 0
         self._lock = threading.Lock()
+        self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -30,6 +31,7 @@ class Proxy:
             while True:
                 outer, _ = self._listener.accept()
                 inner = socket.create_connection(("127.0.0.1", self._target))
+                self._ends += [outer, inner]
                 for source, sink in ((outer, inner), (inner, outer)):
                     threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
 
@@ -43,6 +45,14 @@ class Proxy:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
+
+    def cut(self) -> int:
+        """End every connection, and say how many; new ones are welcome."""
+        ends, self._ends = self._ends, []
+        for end in ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        return len(ends) // 2
 
     def close(self) -> None:
         """Take no more connections."""

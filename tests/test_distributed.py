@@ -15,7 +15,7 @@ import pytest
 from distributed import Client
 
 import r1nes
-from cluster import Cluster, cluster
+from cluster import Cluster, Proxy, cluster
 from functions import rosenbrock, sphere
 from r1nes import distributed
 from r1nes.distributed import Replicas
@@ -68,6 +68,24 @@ def test_workers_killed_in_the_middle_of_a_generation(engine: str, doomed: tuple
 def kill_soon(worker: subprocess.Popen[bytes]) -> None:
     """While the next generation is under way."""
     threading.Timer(0.02, worker.kill).start()
+
+
+@pytest.mark.parametrize("engine", ["client", "replicas"])
+def test_a_lost_connection_to_the_scheduler(engine: str, safe: tuple[Cluster, Any]) -> None:
+    """The driver's own, cut while a generation is under way: Dask connects again, and we ask again."""
+    line = Proxy(int(safe[0].address.rpartition(":")[2]))
+    cuts: list[int] = []
+
+    def callback(intermediate_result: Any) -> None:
+        if intermediate_result.nit in (5, 12):
+            threading.Timer(0.02, lambda: cuts.append(line.cut())).start()
+
+    with Client(f"tcp://127.0.0.1:{line.port}") as client:
+        workers = client if engine == "client" else Replicas(client)
+        same(solve(rosenbrock_slowly, workers=workers, callback=callback), solve(rosenbrock))
+    line.close()
+    assert len(cuts) == 2
+    assert min(cuts) > 0
 
 
 def test_a_worker_that_joins_late_takes_part(doomed: tuple[Cluster, Any], monkeypatch: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, OptimizeResult
 
 from r1nes import checkpoint
@@ -220,7 +220,8 @@ class Optimizer:
         told = checked_values(values, len(points))
         pending.tell(points, told)
         self.nfev += len(points)
-        self._keep_best(points, told, best_first(told))
+        if len(points):
+            self._keep_best(points, told, int(best_first(told)[0]))
         while generation := pending.take(self._draws):
             self._step(*generation)
 
@@ -231,7 +232,7 @@ class Optimizer:
         self.strategy = self.strategy.update(noise, assign(ranked, order, self.utilities))
         if self.box is not None:
             self.strategy = self.strategy.capped(self.box.limits)
-        self._keep_best(points, told, order)
+        self._keep_best(points, told, order[0])
         self.ranked = ranked
         self.generation += 1
         self._stopping.observe(ranked, self.generation, self.strategy)
@@ -303,10 +304,9 @@ class Optimizer:
             optimizer.ask()
         return optimizer
 
-    def _keep_best(self, points: Array, values: Array, order: NDArray[np.intp]) -> None:
-        first = order[:1]
-        if (values[first] < self.best).any():
-            self._best_x, self.best = points[first[0]].copy(), float(values[first[0]])
+    def _keep_best(self, points: Array, values: Array, first: int) -> None:
+        if values[first] < self.best:
+            self._best_x, self.best = points[first].copy(), float(values[first])
 
     @property
     def _draws(self) -> int:
