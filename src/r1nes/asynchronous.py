@@ -37,8 +37,8 @@ class Stream:
             for ticket, outcome in outcomes:
                 asked_by, x, losses = self._under_way.pop(ticket)
                 if asked_by is not optimizer:
-                    continue
-                if not isinstance(outcome, Lost):
+                    optimizer.nfev += 1  # evaluated all the same
+                elif not isinstance(outcome, Lost):
                     optimizer.tell(x[None], outcome)
                 elif losses + 1 < ATTEMPTS:
                     self._queue.append((x, losses + 1))
@@ -48,7 +48,9 @@ class Stream:
     def _submit(self, optimizer: Optimizer) -> None:
         budget = optimizer.settings["max_evals"]
         room = math.inf if budget is None else budget - optimizer.nfev
-        workers = optimizer.popsize if self._pool.workers == MANY else self._pool.workers
+        workers = self._pool.workers
+        if workers == MANY:
+            workers = optimizer.popsize
         while len(self._under_way) < min(workers, room):
             if not self._queue:
                 self._queue.extend((x, 0) for x in optimizer.ask())

@@ -80,7 +80,7 @@ class _Driver:
         self, report: Replicas, client: Any, objective: Objective, search: Search, timeout: float | None
     ) -> None:
         self._report, self._client, self._objective, self._search = report, client, objective, search
-        self._pool = Futures(0, self._start, timeout, self._read)
+        self._pool = Futures(lambda: len(self._places), self._start, timeout, self._read)
         self._run = uuid.uuid4().hex[:12]
         self._step = 0  # the generation being evaluated, counted from 0
         self._log: dict[int, bytes] = {}  # the values of the ones before; the oldest are dropped
@@ -100,8 +100,8 @@ class _Driver:
         check = self._step % self._report.check_every == 0
         self._fingerprint = fingerprint(self._search) if check else None
         self._look_for_workers()
-        submit, collect = self._pool.submit, self._pool.collect
-        values = gather(len(points), len(self._places), submit, collect, worst=self._objective.worst)
+        pool = self._pool
+        values = gather(len(points), pool.workers, pool.submit, pool.collect, worst=self._objective.worst)
         self._log[self._step] = values.tobytes()
         self._step += 1
         return values

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -79,18 +79,20 @@ def _pool(workers: Any, objective: Objective, timeout: float | None, stack: Exit
     if isinstance(workers, str):
         if timeout is not None:
             raise ValueError("timeout needs processes or an Executor: a thread cannot be ended")
-        threads = ThreadPoolExecutor(n := _threads(workers))
-        stack.callback(threads.shutdown, wait=False, cancel_futures=True)
-        return Futures(n, lambda points: threads.submit(objective.outcome, points), timeout)
+        workers = ThreadPoolExecutor(_threads(workers))
+        stack.callback(workers.shutdown, wait=False, cancel_futures=True)
     if isinstance(workers, Executor):
-        n = _workers_of(workers)
-        return Futures(n, lambda points: workers.submit(objective.outcome, points), timeout)
+        return Futures(partial(_workers_of, workers), partial(_submit, workers, objective), timeout)
     if hasattr(workers, "get_executor"):  # a Dask client
-        return Futures(sum(workers.nthreads().values()), partial(_scatter, workers, objective), timeout)
+        return Futures(partial(_threads_of, workers), partial(_scatter, workers, objective), timeout)
     return Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
 
 
-def _scatter(client: Any, objective: Objective, points: Array) -> Any:
+def _submit(executor: Executor, objective: Objective, points: Array) -> Future[Any]:
+    return executor.submit(objective.outcome, points)
+
+
+def _scatter(client: Any, objective: Objective, points: Array) -> Future[Any]:
     """A task whose points travel apart from it, as Dask prefers large data to do."""
     return client.get_executor().submit(objective.outcome, client.scatter(points, hash=False))
 
@@ -163,6 +165,11 @@ def _workers_of(executor: Executor) -> int:
     """How many it has, where it tells; else as many as there may be points."""
     known = getattr(executor, "_max_workers", getattr(executor, "num_workers", None))
     return known if isinstance(known, int) else MANY
+
+
+def _threads_of(client: Any) -> int:
+    """As many as its cluster has now: it may grow and shrink."""
+    return max(1, sum(client.nthreads().values()))
 
 
 def _cpus() -> int:

@@ -35,7 +35,10 @@ Ticket = int
 class Pool(Protocol):
     """What evaluates points in parallel."""
 
-    workers: int
+    @property
+    def workers(self) -> int:
+        """How many points it evaluates at a time, now."""
+        ...
 
     def submit(self, points: Array) -> Ticket:
         """Have ``points`` evaluated, in the background."""
@@ -58,10 +61,15 @@ class Processes:
 
     def __init__(self, workers: int, objective: Objective, timeout: float | None) -> None:
         """Starts them; they have ``objective`` from the start, so only points and values travel."""
-        self.workers, self._objective, self._timeout = workers, objective, timeout
+        self._objective, self._timeout = objective, timeout
         self._tickets = itertools.count()
         self._queue: deque[tuple[Ticket, Array]] = deque()
         self._crew = [_Worker(objective) for _ in range(workers)]
+
+    @property
+    def workers(self) -> int:
+        """How many processes there are."""
+        return len(self._crew)
 
     def submit(self, points: Array) -> Ticket:
         """Have ``points`` evaluated by the next process that is free."""
@@ -166,16 +174,21 @@ class Futures:
 
     def __init__(
         self,
-        workers: int,
+        count: Callable[[], int],
         start: Callable[[Any], Future[Any]],
         timeout: float | None,
         read: Callable[[Any], list[float] | Exception] | None = None,
     ) -> None:
-        """``start`` has points evaluated; ``read``, if needed, makes of what comes the outcome."""
-        self.workers, self._start, self._timeout, self._read = workers, start, timeout, read
+        """``count`` tells the workers, ``start`` has points evaluated, ``read`` makes outcomes of replies."""
+        self._count, self._start, self._timeout, self._read = count, start, timeout, read
         self._tickets = itertools.count()
         self._under_way: dict[Future[Any], Ticket] = {}
         self._refused: list[tuple[Ticket, Outcome]] = []
+
+    @property
+    def workers(self) -> int:
+        """How many there are at the moment."""
+        return self._count()
 
     def submit(self, points: Any) -> Ticket:
         """Have ``points`` evaluated as one task."""
