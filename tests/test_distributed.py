@@ -21,7 +21,7 @@ from r1nes import distributed
 from r1nes.distributed import Replicas
 from runs import drift, number_of_replicas, rosenbrock_slowly, same
 
-solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=250, rng=2)
+solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=200, rng=2)
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def test_the_traffic_does_not_depend_on_the_dimension(d: int, safe: tuple[Cluste
         np.ones(d, np.float32),
         method="snes",
         popsize=n,
-        max_evals=(30 if d < 10_000 else 8) * n,
+        max_evals=(20 if d < 10_000 else 6) * n,
         workers=Replicas(client),
         callback=callback,
         rng=1,

@@ -65,8 +65,8 @@ def test_the_run_is_the_same(engine: str, dask: Cluster) -> None:
         method="rknes",
         bounds=[(-5, 5)] * 7,
         restarts="bipop:2",
-        xtol=0.2,
-        max_evals=600,
+        xtol=0.3,
+        max_evals=350,
         rng=3,
     )
     serial = solve()
