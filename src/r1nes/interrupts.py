@@ -11,22 +11,24 @@ from typing import Any, Self
 
 
 class Interrupts:
-    """While entered, KeyboardInterrupt is raised within ``allowed`` only; elsewhere it waits for that.
+    """While entered, Ctrl-C takes effect within ``allowed`` only; elsewhere it waits for that.
 
-    A handler of the user's own for Ctrl-C is left alone, and other threads than the main one get none.
+    What it does is up to the handler that was there before: Python's own raises KeyboardInterrupt. Threads
+    other than the main one get no signals.
     """
 
     def __init__(self) -> None:
         """Nothing has happened yet."""
-        self._waiting = False
         self._allowed = False
+        self._waiting: tuple[int, FrameType | None] | None = None
         self._previous: Any = None
 
     def __enter__(self) -> Self:
-        """Take over from Python's own handler."""
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._previous = signal.signal(signal.SIGINT, self._handle)
+        """Take over from the handler that is there."""
+        previous = signal.getsignal(signal.SIGINT)
+        if callable(previous) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._handle)
+            self._previous = previous
         return self
 
     def __exit__(
@@ -41,14 +43,23 @@ class Interrupts:
         """Where an interrupt may come, or one that waited."""
         self._allowed = True
         try:
-            if self._waiting:
-                raise KeyboardInterrupt
+            if self._waiting is not None:
+                self._deliver(*self._waiting)
             yield
         finally:
             self._allowed = False
 
-    def _handle(self, _signal: int, _frame: FrameType | None) -> None:
-        self._waiting = True
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._allowed:
+            self._deliver(number, frame)
+        else:
+            self._waiting = number, frame
+
+    def _deliver(self, number: int, frame: FrameType | None) -> None:
+        self._waiting = None
+        try:
+            self._previous(number, frame)
+        except KeyboardInterrupt:
             self._allowed = False  # a second one must not disturb what the first one has set off
-            raise KeyboardInterrupt
+            self._waiting = number, None  # and one that the objective caught for itself is for us too
+            raise
