@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.complete
+DOCS := $(VENV)/.docs
 
 # BLAS threads only slow down matrices as small as ours.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper test test-slow lint setup clean
+.PHONY: paper test test-slow docs lint setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
@@ -19,6 +20,10 @@ test: lint  ## style, types, import rules and all tests but the slow ones
 
 test-slow: setup  ## the tests that take minutes: large dimensions
 	$(BIN)/pytest -m slow
+
+docs: $(DOCS)  ## the site, in docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
+	@echo docs/_build/html/index.html
 
 lint: setup
 	$(BIN)/ruff check .
@@ -34,5 +39,9 @@ $(SETUP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+$(DOCS): $(SETUP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) paper
+	rm -rf $(VENV) paper docs/_build

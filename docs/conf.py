@@ -1,0 +1,28 @@
+"""The site: ``make docs`` builds it into ``docs/_build``; nothing is fetched, now or by a reader's browser."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as version_of
+
+project = "r1nes"
+author = "The r1nes developers"
+copyright = "the r1nes developers"  # noqa: A001 - Sphinx calls it so
+release = version = version_of("r1nes")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+nitpicky = False
+myst_heading_anchors = 3
+highlight_language = "text"  # of indented blocks: commands, formulas, pieces that need a cluster
+
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = "r1nes"
+html_static_path: list[str] = []
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
