@@ -1,4 +1,4 @@
-"""The site: ``make docs`` builds it into ``docs/_build``; nothing is fetched, now or by a reader's browser."""
+"""The site: `make docs` builds it in `docs/_build`; nothing is fetched, neither now nor by a reader."""
 
 from __future__ import annotations
 
