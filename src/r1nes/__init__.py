@@ -2,8 +2,9 @@
 
 from importlib.metadata import version
 
+from r1nes.integrations.scipy import scipy_method
 from r1nes.minimize import minimize
 from r1nes.optimizer import Optimizer
 
 __version__ = version("r1nes")
-__all__ = ["Optimizer", "__version__", "minimize"]
+__all__ = ["Optimizer", "__version__", "minimize", "scipy_method"]
