@@ -37,6 +37,7 @@ class Directions:
     ) -> None:
         """Nothing is drawn yet."""
         self.width, self.dtype, self.per_generation = width, dtype, per_generation
+        self.fast = False  # as for Noise, but there is nothing left to gain
         self.rows_at_once = width * max(1, TABLE // width**2)
         self._table_fits = width**2 <= TABLE or per_generation > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
@@ -46,10 +47,11 @@ class Directions:
         self._shifts: Array = np.empty(0)  # a large block: a view of every shift of √d w, (d + 1, d)
         self._signs: Array = np.empty(0)  # s
 
-    def rows(self, generation: int, start: int, stop: int) -> Array:
-        """The directions of samples ``start`` to ``stop`` − 1, one per row."""
+    def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
+        """The directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
         first = (generation - 1) * self.per_generation + start
-        out = np.empty((stop - start, self.width), self.dtype)
+        if out is None:
+            out = np.empty((stop - start, self.width), self.dtype)
         done = 0
         while done < len(out):
             number, row = divmod(first + done, self.rows_at_once)
@@ -64,8 +66,8 @@ class Directions:
         if self._table.size:
             out[:] = self._table[row : row + len(out)]
         else:
-            shifts = -self.step * np.arange(row, row + len(out)) % self.width
-            np.multiply(self._shifts[shifts], self._signs, out=out)
+            for i in range(len(out)):
+                np.multiply(self._shifts[-self.step * (row + i) % self.width], self._signs, out=out[i])
 
     def _make(self, number: int) -> None:
         d, blocks = self.width, self.rows_at_once // self.width

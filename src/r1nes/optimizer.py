@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,9 @@ from scipy.optimize import Bounds, OptimizeResult
 from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start
-from r1nes.asked import Marks, Pending, checked_points, checked_values, marks_of, places_in
+from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in
 from r1nes.bounds import BoundsLike, Box, as_edges
+from r1nes.compiled import available
 from r1nes.directions import Directions
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence
 from r1nes.settings import (
@@ -28,6 +29,7 @@ from r1nes.settings import (
 )
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.strategies import Strategy
+from r1nes.streaming import Stream, update
 from r1nes.utilities import assign, best_first
 
 COUNTS = (
@@ -42,6 +44,11 @@ COUNTS = (
     "_blanks",
     "_drawn",
 )
+PATIENCE = (
+    1.0  # seconds that numba must have saved, had it been there from the first generation: it is loaded
+)
+SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # in about as much time, and per generation saves about these
+SMALL = 2**17  # numbers in a generation, up to which compiled arithmetic is faster than NumPy's
 BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
@@ -168,50 +175,88 @@ class Optimizer:
             if self.strategy.mirrored
             else Noise(self.seed, self.strategy.noise_size, mean.dtype)
         )
-        self._asked: tuple[Array, Marks] | None = None  # the noise, and marks that tell its points
+        self._fast = False  # whether numba was called in
+        self._saving = SAVING + SAVING_PER_NUMBER * self.popsize * mean.size
+        self._asked: tuple[Array, bytes] | Stream | None = None  # the noise, and what tells its points
+        self._buffer: Array | None = None  # of the noise: fresh memory costs more than filling it
         self._pending = Pending() if asynchronous else None
         self._drawn = 0  # rows of noise, if asynchronous
         self.best = math.inf
         self.ranked: Array = np.empty(0)
         self._best_x = mean
 
-    def ask(self) -> Array:
+    @overload
+    def ask(self, *, out: Array | None = None) -> Array: ...
+
+    @overload
+    def ask(self, *, streaming: Literal[True]) -> Stream: ...
+
+    def ask(self, *, out: Array | None = None, streaming: bool = False) -> Array | Stream:
         """The points to evaluate next, one per row: the same ones until their values are told.
 
         If asynchronous, others in each call: one, or with mirrored samples two.
+
+        They are put into ``out``, if that is given: an earlier ask's array that is no longer needed saves the
+        memory of another one. With ``streaming`` they are never held at once: iterating over what is returned
+        gives one point after the other, in the same array, and ``tell`` takes it as ``X``.
         """
+        if not self._fast and (self.generation + 1) * self._saving > PATIENCE:
+            self._compile()
+        if streaming:
+            return self._stream()
         try:
-            noise = self._asked[0] if self._asked else self._draw()
-            points = self.strategy.sample(noise)
+            noise = self._asked[0] if isinstance(self._asked, tuple) else self._draw()
+            points = self.strategy.sample(noise, out)
             if self.box is not None:
                 points = self.box.fold(points)
         except MemoryError:
             size = f"{self.popsize} points of {self.strategy.mean.size} variables"
-            raise MemoryError(f"{size} do not fit into memory; a smaller popsize needs less") from None
+            raise MemoryError(
+                f"{size} do not fit into memory; ask(streaming=True) holds one at a time"
+            ) from None
         if self._pending is None:
             self._asked = noise, marks_of(points)
         else:
             self._pending.ask(noise, points.copy())
         return points
 
-    def tell(self, X: ArrayLike, values: ArrayLike) -> None:
+    def _stream(self) -> Stream:
+        if self._pending is not None:
+            raise ValueError(
+                "streaming has no use for an asynchronous Optimizer: it gives few points at a time"
+            )
+        stream = Stream(self.strategy, self._noise, self.generation + 1, self.popsize, self.box)
+        self._asked = stream
+        return stream
+
+    def tell(self, X: ArrayLike | Stream, values: ArrayLike) -> None:
         """Take one step, given the ``values`` of ``X``: the rows of the last ``ask``, in any order.
 
         If asynchronous, any points that were asked will do, and a step is taken once there are as many
         as a generation has. NaN ranks last. A generation of nothing but NaN leaves the distribution as it
         is; after ten of them in a row this raises FloatingPointError, and the Optimizer can still go on.
         """
+        asked, n = self._asked, self.popsize
+        if isinstance(asked, Stream) or isinstance(X, Stream):
+            if X is not asked:
+                raise ValueError(f"X must be what the last ask returned, got {X!r}")
+            told: Array = np.empty(n)
+            told[X.order()] = checked_values(values, n)
+            self._asked = None
+            self.nfev += n
+            self._step(X, X, told)
+            return
         if self._pending is not None:
             self._tell_some(self._pending, X, values)
             return
-        if self._asked is None:
+        if asked is None:
             raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
-        noise, marks = self._asked
-        points = checked_points(X, self.popsize, self.strategy.mean)
+        noise, marks = asked
+        points = checked_points(X, n, self.strategy.mean)
         place = places_in(points, marks)  # where each row of the ask stands in X
-        told = checked_values(values, self.popsize)[place]
+        told = checked_values(values, n)[place]
         self._asked = None
-        self.nfev += self.popsize
+        self.nfev += n
         self._step(noise, points[place], told)
 
     def _tell_some(self, pending: Pending, X: ArrayLike, values: ArrayLike) -> None:
@@ -225,11 +270,15 @@ class Optimizer:
         while generation := pending.take(self._draws):
             self._step(*generation)
 
-    def _step(self, noise: Array, points: Array, told: Array) -> None:
+    def _step(self, noise: Array | Stream, points: Array | Stream, told: Array) -> None:
         """One generation on, given its ``points`` and their values, ordered as sampled from ``noise``."""
         order = best_first(told)
         ranked = told[order]
-        self.strategy = self.strategy.update(noise, assign(ranked, order, self.utilities))
+        utilities = assign(ranked, order, self.utilities)
+        if isinstance(noise, Stream):
+            self.strategy = update(self.strategy, noise, utilities)
+        else:
+            self.strategy = self.strategy.update(noise, utilities)
         if self.box is not None:
             self.strategy = self.strategy.capped(self.box.limits)
         self._keep_best(points, told, order[0])
@@ -304,18 +353,29 @@ class Optimizer:
             optimizer.ask()
         return optimizer
 
-    def _keep_best(self, points: Array, values: Array, first: int) -> None:
+    def _keep_best(self, points: Array | Stream, values: Array, first: int) -> None:
         if values[first] < self.best:
-            self._best_x, self.best = points[first].copy(), float(values[first])
+            self._best_x = points.point(int(first)) if isinstance(points, Stream) else points[first].copy()
+            self.best = float(values[first])
 
     @property
     def _draws(self) -> int:
         """Rows of noise in a generation."""
         return self.popsize // 2 if self.strategy.mirrored else self.popsize
 
+    def _compile(self) -> None:
+        """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
+        self._fast = True
+        if available():
+            self._noise.fast = True
+            mean = self.strategy.mean
+            if mean.dtype == np.float64 and self.popsize * mean.size <= SMALL:
+                self.strategy = replace(self.strategy, fast=True)
+
     def _draw(self) -> Array:
         if self._pending is None:
-            return self._noise.rows(self.generation + 1, 0, self._draws)
+            self._buffer = self._noise.rows(self.generation + 1, 0, self._draws, self._buffer)
+            return self._buffer
         generation, row = divmod(self._drawn, self._draws)
         self._drawn += 1
         return self._noise.rows(generation + 1, row, row + 1)

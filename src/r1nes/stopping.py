@@ -123,14 +123,16 @@ class Stopping:
 
     def _ends_of_search(self, strategy: Strategy) -> dict[str, float]:
         stop: dict[str, float] = {}
-        largest_std = float(strategy.stds().max())
-        if largest_std <= self.xtol:
-            stop["xtol"] = largest_std
-        if not largest_std < self.largest:  # NaN too
-            stop["sigma_overflow"] = largest_std
+        least, most = strategy.largest_std()
+        if not (self.xtol < least and most < self.largest):  # NaN too
+            largest_std = float(strategy.stds().max())
+            if largest_std <= self.xtol:
+                stop["xtol"] = largest_std
+            if not largest_std < self.largest:
+                stop["sigma_overflow"] = largest_std
         if self.flat >= FLAT_GENERATIONS:
             stop["flat"] = self.bests[-1]
-        elif self.ftol > 0 and len(self.bests) == self.bests.maxlen:
+        elif self.ftol > 0 and len(self.bests) == self.bests.maxlen and not self._differs():
             spread = max(self.bests) - min(self.bests)
             if spread <= self.ftol:
                 stop["ftol"] = spread
@@ -139,6 +141,10 @@ class Stopping:
         if not self.condition < self.max_condition:
             stop["condition"] = self.condition
         return stop
+
+    def _differs(self) -> bool:
+        """Whether two values of the window prove already what all of them would show."""
+        return abs(self.bests[-1] - self.bests[0]) > self.ftol
 
     def state(self) -> dict[str, Any]:
         """What ``restore`` needs to watch on from here; the clock goes on from the time that has passed."""

@@ -29,7 +29,7 @@ def linear(n: int, like: Array) -> Array:
 
 def best_first(values: Array) -> NDArray[np.intp]:
     """The order that ranks ``values``: ascending, then +inf, then NaN."""
-    return np.argsort(values, kind="stable")
+    return values.argsort(kind="stable")
 
 
 def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
@@ -41,11 +41,11 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
     function moves nothing, even if the utilities do not sum to zero.
     """
     assigned = np.empty_like(utilities)
-    differs = ranked[1:] != ranked[:-1]
-    if differs.all() and not math.isnan(ranked[-1]):
+    differs = ranked[1:] > ranked[:-1]  # of NaN, never
+    if np.count_nonzero(differs) == differs.size:
         assigned[..., order] = utilities
         return assigned
-    differs &= ~np.isnan(ranked[:-1])  # NaN ties with NaN
+    differs |= np.isnan(ranked[1:]) & ~np.isnan(ranked[:-1])  # NaN ties with NaN alone
     starts = np.flatnonzero(np.append(True, differs))
     if starts.size == 1:
         return np.zeros_like(utilities)

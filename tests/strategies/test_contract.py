@@ -60,6 +60,8 @@ def test_sampling_is_affine_with_the_covariance_it_claims(method: str) -> None:
 def test_stds_and_condition_are_those_of_the_covariance(method: str) -> None:
     strategy = evolved(method)
     np.testing.assert_allclose(strategy.stds(), np.sqrt(np.diag(strategy.cov())), rtol=1e-9)
+    least, most = strategy.largest_std()
+    assert least * (1 - 1e-12) <= strategy.stds().max() <= most * (1 + 1e-12)
     exact = np.linalg.cond(strategy.cov())
     if method == "rknes":  # a bound: the axes of D and of the layer need not agree
         assert exact * (1 - 1e-9) <= strategy.condition() <= 10 * exact

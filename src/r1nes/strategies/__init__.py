@@ -50,16 +50,33 @@ class Strategy(Protocol):
         ...
 
     @property
+    def fast(self) -> bool:
+        """Whether its arithmetic is compiled, where it can be; a field, so that a run goes on as it was."""
+        ...
+
+    @property
     def noise_size(self) -> int:
         """Standard normal numbers that one sample is made of."""
         ...
 
-    def sample(self, noise: Array) -> Array:
+    def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row; then, if mirrored, as many mirror images."""
         ...
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The next distribution, given the utility of each point."""
+        ...
+
+    def moments(self) -> Any:
+        """What an update needs to know of its samples, with none of them known yet."""
+        ...
+
+    def gather(self, moments: Any, noise: Array, utilities: Array) -> None:
+        """Add to the ``moments``, in place, what some samples contribute; each sample once."""
+        ...
+
+    def step(self, moments: Any) -> Self:
+        """The next distribution, given the ``moments`` of all samples: ``update`` in three parts."""
         ...
 
     def capped(self, limits: Array) -> Self:
@@ -68,6 +85,10 @@ class Strategy(Protocol):
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
+        ...
+
+    def largest_std(self) -> tuple[float, float]:
+        """What the largest standard deviation of any coordinate lies between, at little cost."""
         ...
 
     def cov(self) -> Array:

@@ -44,6 +44,7 @@ class XNES:
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
     rate_shape: float  # η_B
+    fast: bool = False  # nothing here is compiled
 
     @classmethod
     def start(
@@ -78,9 +79,12 @@ class XNES:
         """Normal numbers per sample."""
         return self.mean.size
 
-    def sample(self, noise: Array) -> Array:
+    def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        return self.mean + self.sigma * (noise @ self.shape.T)  # ~ N(μ, σ²BBᵀ)
+        X = np.matmul(noise, self.shape.T, out=out)
+        X *= self.sigma
+        X += self.mean  # ~ N(μ, σ²BBᵀ)
+        return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
@@ -99,6 +103,19 @@ class XNES:
             shape=B * math.exp(-0.5 * self.rate_shape * trace),  # (3)
         )
 
+    def moments(self) -> list[tuple[Array, Array]]:
+        """None yet: ``gather`` keeps samples, few beside the d rows of B, and ``step`` needs all of them."""
+        return []
+
+    def gather(self, moments: list[tuple[Array, Array]], noise: Array, utilities: Array) -> None:
+        """Add some samples to the ``moments``."""
+        moments.append((noise.copy(), utilities))
+
+    def step(self, moments: list[tuple[Array, Array]]) -> Self:
+        """The next distribution, given the ``moments`` of all samples."""
+        noise, utilities = zip(*moments, strict=True)
+        return self.update(np.concatenate(noise), np.concatenate(utilities))
+
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
         excess = float((self.stds() / limits).min())
@@ -107,6 +124,11 @@ class XNES:
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
         return self.sigma * np.linalg.norm(self.shape, axis=1)
+
+    def largest_std(self) -> tuple[float, float]:
+        """What the largest of them lies between."""
+        largest = float(self.stds().max())
+        return largest, largest
 
     def cov(self) -> Array:
         """The covariance matrix."""

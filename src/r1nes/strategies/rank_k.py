@@ -40,63 +40,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.strategies.layer import LEAST, gather, points, step
 from r1nes.utilities import linear, logarithmic
 
-LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
-PACE = 0.5  # of shrinking slots, relative to growing ones
-PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
-TURN = 0.5  # the most that a direction turns in one generation, as a tangent
-NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """What the natural gradient needs to know of weighted samples; those of two sets add up."""
-
-    total: float  # S
-    along: Array  # PᵀWP, (k, k)
-    between: Array  # PᵀWY, (k, d)
-    squares: Array  # Σ w y², (d,)
-
-    @classmethod
-    def of(cls, y: Array, w: Array, V: Array) -> Self:
-        """Of samples ``y``, in rows, with weights ``w``."""
-        P = y @ V.T
-        PW = P.T * w
-        return cls(float(w.sum()), PW @ P, PW @ y, w @ (y * y))
-
-    def __add__(self, other: Moments) -> Moments:
-        """Of both sets of samples."""
-        return Moments(
-            self.total + other.total,
-            self.along + other.along,
-            self.between + other.between,
-            self.squares + other.squares,
-        )
-
-
-class Gradient(NamedTuple):
-    """The natural gradient over the whitened layer: equations (1) to (3)."""
-
-    within: Array  # G_V, (k, k)
-    rest: float  # τ
-    between: Array  # H, (k, d)
-
-
-def natural_gradient(moments: Moments, V: Array) -> Gradient:
-    """Of samples with these ``moments``, for the directions ``V``."""
-    k, d = V.shape
-    S, PWP = moments.total, moments.along
-    return Gradient(
-        PWP - S * np.eye(k, dtype=V.dtype),  # (1)
-        float(moments.squares.sum() - np.trace(PWP)) / (d - k) - S,  # (2)
-        moments.between - PWP @ V,  # (3)
-    )
+Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +74,7 @@ class RkNES:
     rate_sigma: float  # relative to the default of the step size
     rate_shape: float  # relative to the default of V and c
     rate_scales: float  # relative to the default of D; 0 leaves D = I
+    fast: bool = False  # whether its arithmetic is compiled
 
     @classmethod
     def start(
@@ -184,90 +137,66 @@ class RkNES:
         """Normal numbers per pair of samples."""
         return self.mean.size
 
-    def sample(self, noise: Array) -> Array:
+    def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``: one per row, then their mirror images."""
-        steps = self.sigma * np.exp(self.log_scales) * self._stretched(noise, self.stretches)  # ~ N(0, C)
-        return np.concatenate([self.mean + steps, self.mean - steps])
-
-    def _stretched(self, y: Array, c: Array) -> Array:
-        """M y, in rows; with −c for c, M⁻¹ y."""
-        return y + (y @ self.directions.T * np.expm1(c)) @ self.directions
+        X = np.empty((2 * len(noise), self.mean.size), self.mean.dtype) if out is None else out
+        fill = points.fast if self.fast else points.plain
+        fill(self.mean, self.sigma, self.log_scales, self.directions, self.stretches, noise, X)
+        return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        if not utilities.any():
+        moments = self.moments()
+        self.gather(moments, noise, utilities)
+        return self.step(moments)
+
+    def moments(self) -> Moments:
+        """All zero: ``gather`` adds to them, ``step`` needs them."""
+        d, k = self.mean.size, self.stretches.size
+        return np.zeros((2 + k, d), self.mean.dtype), np.zeros(4)
+
+    def gather(self, moments: Moments, noise: Array, utilities: Array) -> None:
+        """Add some pairs of samples to the ``moments``."""
+        add = gather.fast if self.fast else gather.plain
+        both = utilities if utilities.ndim == 2 else np.stack([utilities, utilities])
+        add(self.directions, noise, both, *moments)
+
+    def step(self, moments: Moments) -> Self:
+        """The next distribution, given the ``moments`` of all samples; they are used up."""
+        if not moments[1][2]:  # no sample carries any weight
             return self
-        d, y = self.mean.size, noise
-        of_mean, of_shape = utilities if utilities.ndim == 2 else (utilities, utilities)
-        n = of_mean.size
-        odd = of_mean[: n // 2] - of_mean[n // 2 :]  # what a pair adds to sums,
-        even = of_shape[: n // 2] + of_shape[n // 2 :]  # and to squares
-        mu = 1 / float(of_mean @ of_mean + 1 / n)  # μ_eff, the effective number of selected samples
-
-        D = np.exp(self.log_scales)
-        whitened_step = odd @ y  # Σ w y
-        step = D * self._stretched(whitened_step, self.stretches)  # Σ w (x − μ)/σ
-        path_sigma, change, too_fast = self._cumulative_step_size(whitened_step, mu)
-        c_path = min(1.0, 1.2 / math.sqrt(d))
-        path = (1 - c_path) * self.path
-        if not too_fast:
-            path = path + math.sqrt(c_path * (2 - c_path) * mu) * step
-        y_path = self._stretched(path / D, -self.stretches)  # ŷ
-
-        rate = min(0.5, 4 * self.rate_shape * mu / (3 * d + 10))
-        sampled = Moments.of(y, even, self.directions)
-        moments = sampled + Moments.of(y_path[None], np.full(1, 1 / mu, y.dtype), self.directions)
-        within, rest, between = natural_gradient(moments, self.directions)
-        gradient = Gradient(rate * within, rate * rest, rate * between)
-        V, c = _turned(self.directions, self.stretches, gradient, self.shrinking, PULL * rate)
-        heard, signal, signal_noise = self._heard(sampled.squares, even)
-        rate_scales = min(0.7, 0.6 * self.rate_scales * mu / math.sqrt(d))
-        delta = np.clip(0.5 * rate_scales * heard * self._gradient_of_scales(moments), -1, 1)
-        V = _transported(V, c, delta)
-        shift = float(delta.mean())
-        return replace(
-            self,
-            mean=self.mean + self.rate_mean * self.sigma * step,
-            log_sigma=self.log_sigma + change + 0.5 * self.rate_sigma * gradient.rest + shift,
-            log_scales=self.log_scales + (delta - shift),
-            directions=V,
-            stretches=c,
-            path_sigma=path_sigma,
-            path=path,
-            signal=signal,
-            signal_noise=signal_noise,
-            age=self.age + 1,
+        move = step.fast if self.fast else step.plain
+        rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
+        mean, log_sigma, log_scales, V, c, path_sigma, path, signal, signal_noise = move(
+            self.mean,
+            self.log_sigma,
+            self.log_scales,
+            self.directions,
+            self.stretches,
+            self.shrinking,
+            self.path_sigma,
+            self.path,
+            self.signal,
+            self.signal_noise,
+            self.age,
+            *moments,
+            *rates,
         )
-
-    def _cumulative_step_size(self, whitened_step: Array, mu: float) -> tuple[Array, float, bool]:
-        """The path p_σ, what its length makes of λ, and whether it is longer than a steady state allows."""
-        d = whitened_step.size
-        c_sigma = (mu + 2) / (d + mu + 5)
-        damping = 0.4 * (1 + c_sigma + 2 * max(0.0, math.sqrt(max(0.0, mu - 1) / (d + 1)) - 1))
-        path = (1 - c_sigma) * self.path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * mu) * whitened_step
-        expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
-        excess = math.sqrt(path @ path) / expected
-        begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (self.age + 1)))  # the path starts at 0
-        return path, self.rate_sigma * c_sigma / damping * (excess - 1), excess >= begun * (1.4 + 2 / (d + 1))
-
-    def _heard(self, squares: Array, even: Array) -> tuple[float, Array, float]:
-        """The share of D's gradient that is signal, its new average, and the variance of noise in it."""
-        d = squares.size
-        memory = 0.7 / d
-        signal = (1 - memory) * self.signal + memory * (squares - squares.mean())
-        noise = (1 - memory) ** 2 * self.signal_noise + memory**2 * 2 * float(even @ even)
-        power = float(signal @ signal)  # (d − 1) ρ times the noise
-        heard = max(0.0, 1 - NOISE * (d - 1) * noise / power) if power > 0 else 0.0  # 1 − s/ρ
-        return heard, signal, noise
-
-    def _gradient_of_scales(self, moments: Moments) -> Array:
-        """The diagonal of G across what has grown, less its mean: (5)."""
-        t = -np.expm1(-2 * np.maximum(self.stretches, 0))
-        V = self.directions
-        tV = t[:, None] * V
-        across = moments.squares - np.einsum("ij,ij->j", tV, 2 * moments.between - moments.along @ tV)
-        share = 1 - (t * (2 - t)) @ (V * V)  # of each coordinate that is left
-        return across - share * (across.sum() / share.sum())
+        return type(self)(
+            mean,
+            log_sigma,
+            log_scales,
+            V,
+            c,
+            self.shrinking,
+            path_sigma,
+            path,
+            signal,
+            signal_noise,
+            self.age + 1,
+            *rates,
+            self.fast,
+        )
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -283,6 +212,12 @@ class RkNES:
         """The standard deviation of each coordinate."""
         layer = 1 + np.expm1(2 * self.stretches) @ (self.directions * self.directions)  # diag M²
         return self.sigma * np.exp(self.log_scales) * np.sqrt(layer)
+
+    def largest_std(self) -> tuple[float, float]:
+        """What the largest of them lies between, at little cost."""
+        longest = self.sigma * math.exp(self.log_scales[self.log_scales.argmax()])  # faster than max
+        shrunk, grown = float(self.stretches[0]), float(self.stretches[-1])
+        return longest * math.exp(min(shrunk, 0.0)), longest * math.exp(max(grown, 0.0))
 
     def cov(self) -> Array:
         """The covariance matrix, dense: for inspection and tests, not for large d."""
@@ -312,35 +247,3 @@ def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
             f"rank must be 1 to {d - 1} directions, or a pair (growing, shrinking), got {rank!r}"
         )
     return growing, shrinking
-
-
-def _turned(V: Array, c: Array, gradient: Gradient, shrinking: int, pull: float) -> tuple[Array, Array]:
-    """V and c after the step (4): turned out of their span, and within it by an eigenproblem."""
-    pace = np.ones_like(c)
-    pace[:shrinking] = PACE
-    turn = (pace / (2 * np.sinh(c)))[:, None] * gradient.between  # e^c/(e^{2c} − 1) = 1/(2 sinh c)
-    tangents = np.linalg.norm(turn, axis=1, keepdims=True)
-    V = V + turn * np.minimum(1, TURN / np.maximum(tangents, TURN))
-
-    within = gradient.within - gradient.rest * np.eye(c.size, dtype=c.dtype)
-    g, U = np.linalg.eigh(np.sqrt(pace)[:, None] * within * np.sqrt(pace))
-    grown = (U * np.exp(np.clip(g, -1, 1))) @ U.T
-    variances, U = np.linalg.eigh(np.exp(c)[:, None] * grown * np.exp(c))  # ascending: shrinking ones first
-    V, c = U.T @ V, 0.5 * np.log(np.maximum(variances, np.finfo(c.dtype).tiny))
-    c[:shrinking] = np.clip(c[:shrinking] + pull, SHORTEST, -LEAST)
-    c[shrinking:] = np.clip(c[shrinking:], LEAST, LONGEST)
-    return _orthonormal(V, c), c
-
-
-def _transported(V: Array, c: Array, delta: Array) -> Array:
-    """V that leaves the long and the short axes where they point while log D moves by ``delta``: (6)."""
-    return _orthonormal(V * np.exp(-np.sign(c)[:, None] * delta), c) if delta.any() else V
-
-
-def _orthonormal(V: Array, c: Array) -> Array:
-    """The rows of ``V`` made orthonormal; those with the largest |c| move the least."""
-    order = np.argsort(-np.abs(c))
-    Q, R = np.linalg.qr(V[order].T)
-    orthonormal = np.empty_like(V)
-    orthonormal[order] = (Q * np.sign(np.diag(R))).T
-    return orthonormal

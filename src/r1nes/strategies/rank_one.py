@@ -31,7 +31,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.compiled import NARROWEST, STRIP, TILE, compiled, loops_of, part
 from r1nes.utilities import logarithmic
+
+Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 SHORTEST = 1e-8  # below it r² is lost in 1 + r², so a shorter u would be the same distribution
 
@@ -50,6 +53,7 @@ class R1NES:
     rate_mean: float  # η_μ
     rate_sigma: float  # η_λ
     rate_shape: float  # η, for u, c and v
+    fast: bool = False  # whether its arithmetic is compiled
 
     @classmethod
     def start(
@@ -82,42 +86,33 @@ class R1NES:
         """Normal numbers per sample: y and, last, z."""
         return self.mean.size + 1
 
-    def sample(self, noise: Array) -> Array:
+    def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        y, z = noise[:, :-1], noise[:, -1:]
-        return self.mean + self.sigma * (y + z * self.u)  # ~ N(μ, σ²(I + uuᵀ))
+        X = np.empty((len(noise), self.mean.size), self.mean.dtype) if out is None else out
+        points = _points.fast if self.fast else _points.plain
+        points(self.mean, self.sigma, self.u, noise, X)
+        return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        d, w, u, y, z = self.mean.size, utilities, self.u, noise[:, :-1], noise[:, -1]
-        r = math.sqrt(u @ u)
-        v = u / r
-        p = y @ v
-        b = p + r * z
-        q = np.einsum("ij,ij->i", y, y) - p * p
+        update = _update.fast if self.fast else _update.plain
+        rates = self.rate_mean, self.rate_sigma, self.rate_shape
+        mean, log_sigma, u = update(self.mean, self.log_sigma, self.u, noise, utilities, *rates)
+        return type(self)(mean, log_sigma, u, *rates, self.fast)
 
-        grad_mean = self.sigma * (w @ y + float(w @ z) * u)  # (1)
-        grad_sigma = 0.5 * float(w @ (q / (d - 1) - 1))  # (2)
-        along = float(w @ (b * b - (r * r + 1) / (d - 1) * q)) / (2 * r)
-        across = ((w * b) @ y - float(w @ (b * p)) * v) / r
-        grad_u = along * v + across  # (3)
-        grad_c = along / r  # (4)
-        grad_v = across / r  # (5)
+    def moments(self) -> Moments:
+        """All zero: ``gather`` adds to them, ``step`` needs them."""
+        return _moments(self.mean)
 
-        length = math.sqrt(grad_u @ grad_u)
-        rate = min(self.rate_shape, 2 * r / length) if length > 0 else 0.0  # ε
-        if grad_c < 0:  # shrink and turn apart: adding to u could flip it
-            r = max(r * math.exp(rate * grad_c), SHORTEST)
-            v = v + rate * grad_v
-            u = r / math.sqrt(v @ v) * v
-        else:  # grow: an exponential step in c could explode
-            u = u + rate * grad_u
-        return replace(
-            self,
-            mean=self.mean + self.rate_mean * grad_mean,
-            log_sigma=self.log_sigma + self.rate_sigma * grad_sigma,
-            u=u,
-        )
+    def gather(self, moments: Moments, noise: Array, utilities: Array) -> None:
+        """Add some samples to the ``moments``."""
+        _gather(self.u, noise, utilities, *moments)
+
+    def step(self, moments: Moments) -> Self:
+        """The next distribution, given the ``moments`` of all samples."""
+        rates = self.rate_mean, self.rate_sigma, self.rate_shape
+        mean, log_sigma, u = _step(self.mean, self.log_sigma, self.u, *moments, *rates)
+        return type(self)(mean, log_sigma, u, *rates, self.fast)
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -133,6 +128,10 @@ class R1NES:
         """The standard deviation of each coordinate."""
         return self.sigma * np.sqrt(1 + self.u * self.u)
 
+    def largest_std(self) -> tuple[float, float]:
+        """What the largest of them lies between, at little cost."""
+        return self.sigma, self.sigma * math.sqrt(1 + self.u @ self.u)
+
     def cov(self) -> Array:
         """The covariance matrix, dense: for inspection and tests, not for large d."""
         return self.sigma**2 * (np.eye(self.mean.size) + np.outer(self.u, self.u))
@@ -144,3 +143,122 @@ class R1NES:
     def scalars(self) -> dict[str, float]:
         """What a history keeps of each generation: λ and c."""
         return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u @ self.u)}
+
+
+@compiled
+def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
+    """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
+    n, d = X.shape
+    y, z = noise[:, :d], noise[:, d:]
+    tile = max(NARROWEST, TILE // n)
+    for start in range(0, d, tile):
+        c = slice(start, start + tile)
+        x = X[:, c]
+        np.multiply(z, u[c], x)
+        x += y[:, c]
+        x *= sigma
+        x += mean[c]
+
+
+@_points.loops
+def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
+    n, d = X.shape
+    for i in range(n):
+        z = noise[i, d]
+        for j in range(d):
+            X[i, j] = mean[j] + sigma * (z * u[j] + noise[i, j])
+
+
+@compiled
+def _update(
+    mean: Array,
+    log_sigma: float,
+    u: Array,
+    noise: Array,
+    w: Array,
+    rate_mean: float,
+    rate_sigma: float,
+    rate_shape: float,
+) -> tuple[Array, float, Array]:
+    sums, numbers = _moments(mean)
+    _gather(u, noise, w, sums, numbers)
+    return _step(mean, log_sigma, u, sums, numbers, rate_mean, rate_sigma, rate_shape)
+
+
+@part
+def _moments(mean: Array) -> Moments:
+    return np.zeros((2, mean.size), mean.dtype), np.zeros(5)
+
+
+def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
+    """Add Σ w y and Σ w b y to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b² and Σ w q/(d − 1) to ``numbers``."""
+    n, d = len(noise), u.size
+    y, z = noise[:, :d], noise[:, d]
+    r = math.sqrt(u @ u)
+    tile = max(NARROWEST, TILE // n)
+    p, q = np.zeros(n, u.dtype), np.zeros(n, u.dtype)
+    for start in range(0, d, tile):
+        c = slice(start, start + tile)
+        p += y[:, c] @ u[c]
+        q += np.einsum("ij,ij->i", y[:, c], y[:, c])
+    p /= r
+    b = p + r * z
+    q -= p * p
+    sums += np.stack([w, w * b]) @ y
+    numbers += w.sum(), w @ z, w @ (b * p), w @ (b * b), w @ q / (d - 1)
+
+
+@loops_of(_gather)
+def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
+    n, d = noise.shape[0], u.size
+    r = math.sqrt(u @ u)
+    wb = np.empty(n)
+    for i in range(n):
+        p, q, z = 0.0, 0.0, noise[i, d]
+        for j in range(d):
+            p += noise[i, j] * u[j]
+            q += noise[i, j] * noise[i, j]
+        p /= r
+        b = p + r * z
+        wb[i] = w[i] * b
+        numbers[0] += w[i]
+        numbers[1] += w[i] * z
+        numbers[2] += w[i] * b * p
+        numbers[3] += w[i] * b * b
+        numbers[4] += w[i] * (q - p * p) / (d - 1)
+    for start in range(0, d, STRIP):
+        for i in range(n):
+            for j in range(start, min(start + STRIP, d)):
+                sums[0, j] += w[i] * noise[i, j]
+                sums[1, j] += wb[i] * noise[i, j]
+
+
+@part
+def _step(
+    mean: Array,
+    log_sigma: float,
+    u: Array,
+    sums: Array,
+    numbers: Array,
+    rate_mean: float,
+    rate_sigma: float,
+    rate_shape: float,
+) -> tuple[Array, float, Array]:
+    """The next μ, λ and u. ∇u = along·v + across, where across = (Σ w b y − (Σ w b p) v)/r is normal to v."""
+    wy, wby = sums[0], sums[1]
+    total, wz, wbp = float(numbers[0]), float(numbers[1]), float(numbers[2])
+    wbb, wq = float(numbers[3]), float(numbers[4])
+    sigma, r = math.exp(log_sigma), math.sqrt(u @ u)
+    mean = mean + rate_mean * sigma * (wy + wz * u)  # (1)
+    log_sigma = log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
+
+    along = (wbb - (r * r + 1) * wq) / (2 * r)
+    across = math.sqrt(max(0.0, float(wby @ wby) - wbp * wbp)) / r  # its length
+    length = math.hypot(along, across)  # of ∇u (3)
+    rate = min(rate_shape, 2 * r / length) if length > 0 else 0.0  # ε
+    if along < 0:  # shrink c by (4) and turn v by (5), apart: adding to u could flip it
+        turned = max(r * math.exp(rate * along / r), SHORTEST) / math.hypot(1, rate * across / r)
+        along_v, across_v = turned, turned * rate / r
+    else:  # grow: an exponential step in c could explode
+        along_v, across_v = r + rate * along, rate
+    return mean, log_sigma, (along_v - across_v * wbp / r) / r * u + across_v / r * wby

@@ -1,0 +1,77 @@
+"""Peak memory of ask and tell, each case in a process of its own.
+
+    python benchmarks/memory.py            all cases
+    python benchmarks/memory.py CASE       one of them, in this process
+
+The peak is what ``tracemalloc`` sees of NumPy's arrays, and beside it the growth of the resident set.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+
+import r1nes.optimizer
+from r1nes import Optimizer
+
+# name → (method, variables, points, streaming, what the peak is counted in)
+CASES = {
+    f"{method}, d = 1e6, n = 20, in (n, d) arrays": (method, 1_000_000, 20, False, 20_000_000)
+    for method in ("r1nes", "rknes", "snes")
+} | {
+    f"{method}, streaming, d = 1e7, n = 50, in vectors": (method, 10_000_000, 50, True, 10_000_000)
+    for method in ("r1nes", "rknes", "snes")
+}
+
+
+def peak(method: str, d: int, n: int, streaming: bool) -> tuple[int, int]:
+    """Bytes at most, of arrays and of the resident set, in three generations beginning with the start."""
+    r1nes.optimizer.PATIENCE = 0.0
+    warm = Optimizer(np.zeros(8), 1.0, method=method, rng=1)  # loads numba
+    warm.tell(warm.ask(), np.arange(warm.popsize))
+    before = _resident("VmRSS")
+    tracemalloc.start()
+    optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, rng=1)
+    values = np.random.default_rng(1).random((3, n))
+    X = None
+    for row in values:
+        optimizer.stop()
+        if streaming:
+            stream = optimizer.ask(streaming=True)
+            optimizer.tell(stream, [value + 0 * x[0] for value, x in zip(row, stream, strict=True)])
+        else:
+            X = optimizer.ask(out=X)
+            optimizer.tell(X, row)
+    return tracemalloc.get_traced_memory()[1], _resident("VmHWM") - before
+
+
+def _resident(which: str) -> int:
+    """Bytes of this process in memory, now or at most."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(which))
+
+
+def peaks() -> dict[str, tuple[float, float]]:
+    """Of every case: the peak of the arrays in its own measure, and in MiB that of the resident set."""
+    found = {}
+    for name, (*_, unit) in CASES.items():
+        answer = subprocess.run(
+            [sys.executable, __file__, name], check=True, capture_output=True, text=True
+        ).stdout
+        arrays, resident = json.loads(answer)
+        found[name] = (arrays / (8 * unit), resident / 2**20)
+    return found
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        method, d, n, streaming, _ = CASES[sys.argv[1]]
+        print(json.dumps(peak(method, d, n, streaming)))
+    else:
+        for name, (numbers, mebibytes) in peaks().items():
+            print(f"{name:50}{numbers:6.2f}   ({mebibytes:,.0f} MiB)")

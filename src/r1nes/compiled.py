@@ -1,0 +1,91 @@
+"""Arithmetic in two forms: as NumPy runs it, and as numba compiles it.
+
+With few variables a generation is a few thousand multiplications, and what it costs is the way from Python
+into NumPy and back, some thirty times. A function under ``@compiled`` goes that way once; what it calls is
+under ``@part``. Where NumPy's form would be a detour, ``loops`` gives numba another one.
+
+Loading numba takes as long as thousands of such generations, so a run begins without it. Machine code is kept
+beside the source; numba notices when that file changes, but not when a file does that it calls.
+
+Tiles keep what a formula needs in between within the cache of the processor, and out of the memory that grows
+with n·d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TILE = 2**18  # numbers, of about the size of a second-level cache
+NARROWEST = 2**9  # columns of a tile, however many rows there are
+STRIP = 2**10  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
+
+SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
+
+_parts: list[tuple[Callable[..., Any], Callable[..., Any]]] = []  # that numba does not know yet
+
+
+class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
+    """A function of float64 arrays in two forms: ``plain``, as NumPy runs it, and ``fast``, from numba.
+
+    Single precision is left to NumPy: to numba a float times a float32 array is a float64 array.
+    """
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        """Nothing is compiled yet."""
+        self.plain = self._source = function
+
+    def loops(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Have numba compile this ``function``, which does the same."""
+        self._source = function
+        return function
+
+    @cached_property
+    def fast(self) -> Callable[P, R]:
+        """The machine code; it is made at the first call."""
+        return jit(self._source)
+
+
+def part(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that compiled ones may call; from Python it runs as it is."""
+    _parts.append((function, function))
+    return function
+
+
+def loops_of(function: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Have compiled functions that call the part ``function`` call the one below, which does the same."""
+
+    def decorate(loops: Callable[P, R]) -> Callable[P, R]:
+        _parts.append((function, loops))
+        return loops
+
+    return decorate
+
+
+@cache
+def available() -> bool:
+    """Whether numba is installed; a first answer imports it."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def jit(function: Callable[P, R]) -> Callable[P, R]:
+    """The machine code of ``function``; where no directory can keep it, it is compiled in every process."""
+    import numba
+    from numba.extending import overload
+
+    while _parts:
+        name, source = _parts.pop()
+        options: Any = {"fastmath": SUMS if source is not name else False}
+        overload(name, jit_options=options, strict=False)(lambda *_, source=source: source)
+    try:
+        return numba.njit(error_model="numpy", cache=True)(function)
+    except RuntimeError:
+        return numba.njit(error_model="numpy")(function)

@@ -1,0 +1,304 @@
+"""The arithmetic of RkNES: its points, and the step from one distribution to the next.
+
+The equations are those of ``rank_k``. What a step needs of its samples are sums over them, and ``gather``
+adds them up: Σ w y, Σ w y² and PᵀWY. For a pair (y, −y) the two weights count as their sum, and in the first one
+as their difference.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from r1nes.arrays import Array
+from r1nes.compiled import NARROWEST, STRIP, TILE, compiled, loops_of, part
+
+LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
+PACE = 0.5  # of shrinking slots, relative to growing ones
+PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+TURN = 0.5  # the most that a direction turns in one generation, as a tangent
+TINY = 1e-37  # the least variance, far below what c may say
+NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
+
+
+@compiled
+def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array) -> None:
+    """Points x = μ ± σDMy, ~ N(μ, σ²DM²D)."""
+    n, d = noise.shape
+    tile = max(NARROWEST, TILE // n)
+    P = (noise @ V.T) * np.expm1(c)
+    for start in range(0, d, tile):
+        cols = slice(start, start + tile)
+        x, mirrored = X[:n, cols], X[n:, cols]
+        np.matmul(P, V[:, cols], out=x)
+        x += noise[:, cols]
+        x *= sigma * np.exp(log_scales[cols])
+        np.subtract(mean[cols], x, out=mirrored)
+        x += mean[cols]
+
+
+@points.loops
+def _points_loops(
+    mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array
+) -> None:
+    n, d = noise.shape
+    k = c.size
+    P = _projections(noise, V) * np.expm1(c)
+    scales = sigma * np.exp(log_scales)
+    for start in range(0, d, STRIP):
+        for i in range(n):
+            for j in range(start, min(start + STRIP, d)):
+                walk = noise[i, j]
+                for m in range(k):
+                    walk += P[i, m] * V[m, j]
+                walk *= scales[j]
+                X[i, j] = mean[j] + walk
+                X[n + i, j] = mean[j] - walk
+
+
+def _projections(Y: Array, V: Array) -> Array:
+    """P = YVᵀ."""
+    return Y @ V.T
+
+
+@loops_of(_projections)
+def _projections_loops(Y: Array, V: Array) -> Array:
+    n, d = Y.shape
+    P = np.zeros((n, V.shape[0]))
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        for i in range(n):
+            for m in range(V.shape[0]):
+                p = 0.0
+                for j in range(start, stop):
+                    p += Y[i, j] * V[m, j]
+                P[i, m] += p
+    return P
+
+
+@compiled
+def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
+    """Add Σ w y, Σ w y² and PᵀWY to ``sums``; to ``numbers`` Σ w and Σ w² over pairs, Σ w² over points, and n.
+
+    The first row of ``w`` counts in Σ w y and in Σ w² over points, the second one in the others.
+    """
+    n, d = noise.shape
+    odd, even = w[0, :n] - w[0, n:], w[1, :n] + w[1, n:]  # what a pair adds to sums, and to squares
+    weights = np.vstack([odd, _projections(noise, V).T * even])
+    tile = max(NARROWEST, TILE // n)
+    squared = np.empty((n, min(tile, d)), noise.dtype)
+    for start in range(0, d, tile):
+        y = noise[:, start : start + tile]
+        y2 = np.multiply(y, y, out=squared[:, : y.shape[1]])
+        weighted = weights @ y
+        sums[0, start : start + tile] += weighted[0]
+        sums[1, start : start + tile] += even @ y2
+        sums[2:, start : start + tile] += weighted[1:]
+    numbers += np.array([even.sum(), even @ even, w[0] @ w[0], 2 * n])
+
+
+@gather.loops
+def _gather_loops(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
+    n, d = noise.shape
+    P = _projections(noise, V)
+    for i in range(n):
+        even = w[1, i] + w[1, n + i]
+        numbers[0] += even
+        numbers[1] += even * even
+        numbers[2] += w[0, i] * w[0, i] + w[0, n + i] * w[0, n + i]
+        numbers[3] += 2
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        for i in range(n):
+            odd, even = w[0, i] - w[0, n + i], w[1, i] + w[1, n + i]
+            for j in range(start, stop):
+                sums[0, j] += odd * noise[i, j]
+                sums[1, j] += even * noise[i, j] * noise[i, j]
+            for m in range(V.shape[0]):
+                for j in range(start, stop):
+                    sums[2 + m, j] += even * P[i, m] * noise[i, j]
+
+
+@compiled
+def step(
+    mean: Array,
+    log_sigma: float,
+    log_scales: Array,
+    V: Array,
+    c: Array,
+    shrinking: int,
+    path_sigma: Array,
+    path: Array,
+    signal: Array,
+    signal_noise: float,
+    age: int,
+    sums: Array,
+    numbers: Array,
+    rate_mean: float,
+    rate_sigma: float,
+    rate_shape: float,
+    rate_scales: float,
+) -> tuple[Array, float, Array, Array, Array, Array, Array, Array, float]:
+    """The next μ, λ, log D, V, c, p_σ, p_c, and the signal of D with the noise in it."""
+    d = mean.size
+    whitened, sampled, weighted = sums[0], sums[1], sums[2:]  # Σ w y, Σ w y², PᵀWY
+    total, pairs, n = float(numbers[0]), float(numbers[1]), float(numbers[3])
+    mu = 1 / (float(numbers[2]) + 1 / n)  # μ_eff, the effective number of selected samples
+    D = np.exp(log_scales)
+    walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
+    mean = mean + rate_mean * math.exp(log_sigma) * walked
+
+    # The path p_σ, and what its length makes of λ.
+    c_sigma = (mu + 2) / (d + mu + 5)
+    damping = 0.4 * (1 + c_sigma + 2 * max(0.0, math.sqrt(max(0.0, mu - 1) / (d + 1)) - 1))
+    path_sigma = (1 - c_sigma) * path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * mu) * whitened
+    expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
+    excess = math.sqrt(path_sigma @ path_sigma) / expected
+    log_sigma = log_sigma + rate_sigma * c_sigma / damping * (excess - 1)
+
+    # The path p_c, as one more sample.
+    begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (age + 1)))  # the path p_σ starts at 0
+    c_path = min(1.0, 1.2 / math.sqrt(d))
+    path = (1 - c_path) * path
+    if excess < begun * (1.4 + 2 / (d + 1)):  # not longer than a steady state allows
+        path += math.sqrt(c_path * (2 - c_path) * mu) * walked
+    followed = _stretched(path / D, V, -c)  # ŷ
+    squares = sampled + followed * followed / mu
+    along = V @ followed / mu
+    for i in range(c.size):
+        weighted[i] += float(along[i]) * followed
+
+    # D, by the share of its gradient that is signal.
+    memory = 0.7 / d
+    signal = (1 - memory) * signal + memory * (sampled - sampled.mean())
+    signal_noise = (1 - memory) ** 2 * signal_noise + memory**2 * 2 * pairs
+    power = float(signal @ signal)  # (d − 1) ρ times the noise
+    heard = max(0.0, 1 - NOISE * (d - 1) * signal_noise / power) if power > 0 else 0.0  # 1 − s/ρ
+    rate = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard
+    delta = np.clip(0.5 * rate * _gradient_of_scales(squares, weighted, V, c), -1, 1)
+
+    # The layer.
+    rate = min(0.5, 4 * rate_shape * mu / (3 * d + 10))
+    within, rest, between = natural_gradient(weighted, float(squares.sum()), total + 1 / mu, V)
+    V, c = _turned(V, c, rate, within, rest, between, shrinking)
+    log_sigma += 0.5 * rate_sigma * rate * rest
+    if delta.any():
+        _transport(V, c, delta)
+    shift = float(delta.mean())
+    return mean, log_sigma + shift, log_scales + (delta - shift), V, c, path_sigma, path, signal, signal_noise
+
+
+@part
+def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> tuple[Array, float, Array]:
+    """G_V (k, k), τ and H (k, d), from PᵀWY, Σ w‖y‖² and S = Σ w; H takes the place of PᵀWY."""
+    k, d = V.shape
+    within = weighted @ V.T  # PᵀWP, since P = YVᵀ
+    rest = (power - float(np.trace(within))) / (d - k) - total  # (2)
+    weighted -= within @ V  # (3)
+    for i in range(k):
+        within[i, i] -= total  # (1)
+    return within, rest, weighted
+
+
+@part
+def _stretched(y: Array, V: Array, c: Array) -> Array:
+    """M y; with −c for c, M⁻¹ y."""
+    return y + (V @ y * np.expm1(c)) @ V
+
+
+@part
+def _gradient_of_scales(squares: Array, weighted: Array, V: Array, c: Array) -> Array:
+    """The diagonal of G across what has grown, less its mean: (5)."""
+    t = -np.expm1(-2 * np.maximum(c, 0))
+    along = weighted @ V.T  # PᵀWP
+    across, share = squares.copy(), np.ones_like(squares)  # share: of each coordinate that is left
+    for i in range(c.size):
+        if t[i] > 0:
+            across -= float(t[i]) * V[i] * (2 * weighted[i] - (along[i] * t) @ V)
+            share -= float(t[i] * (2 - t[i])) * V[i] * V[i]
+    return across - share * float(across.sum() / share.sum())
+
+
+@part
+def _turned(
+    V: Array, c: Array, rate: float, within: Array, rest: float, between: Array, shrinking: int
+) -> tuple[Array, Array]:
+    """V and c after a step along (4): turned out of their span, and within it by an eigenproblem."""
+    k = c.size
+    pace = np.ones_like(c)
+    pace[:shrinking] = PACE
+    turn = rate * pace / (2 * np.sinh(c))  # e^c/(e^{2c} − 1) = 1/(2 sinh c)
+    for i in range(k):
+        tangent = abs(float(turn[i])) * math.sqrt(between[i] @ between[i])
+        turn[i] *= min(1.0, TURN / max(tangent, TURN))
+        within[i, i] -= rest
+    root, stretch = np.sqrt(pace), np.exp(c)
+    g, U = _eigh(root.reshape(-1, 1) * (rate * within) * root)
+    grown = (U * np.exp(np.clip(g, -1, 1))) @ U.T
+    variances, U = _eigh(stretch.reshape(-1, 1) * grown * stretch)  # ascending: shrinking ones first
+    V = U.T @ V + (U.T * turn) @ between
+
+    c = 0.5 * np.log(np.maximum(variances, TINY))
+    c[:shrinking] = np.clip(c[:shrinking] + PULL * rate, SHORTEST, -LEAST)
+    c[shrinking:] = np.clip(c[shrinking:], LEAST, LONGEST)
+    _orthonormalise(V, c)
+    return V, c
+
+
+@part
+def _transport(V: Array, c: Array, delta: Array) -> None:
+    """Leave the long and the short axes V where they point, in place, while log D moves by ``delta``: (6)."""
+    grown = np.exp(delta)
+    for i in range(c.size):
+        if c[i] > 0:
+            V[i] /= grown
+        else:
+            V[i] *= grown
+    _orthonormalise(V, c)
+
+
+@part
+def _orthonormalise(V: Array, c: Array) -> None:
+    """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least."""
+    order = np.argsort(-np.abs(c))
+    for i in range(c.size):
+        v = V[order[i]]
+        for j in range(i):
+            v -= (v @ V[order[j]]) * V[order[j]]
+        v /= math.sqrt(v @ v)
+
+
+def _eigh(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues, ascending, and eigenvectors, in columns."""
+    values, vectors = np.linalg.eigh(A)
+    return values, vectors
+
+
+@loops_of(_eigh)
+def _jacobi(A: Array) -> tuple[Array, Array]:
+    """By Jacobi's rotations, each of which makes one pair of entries 0: the quickest way for a few rows."""
+    k = A.shape[0]
+    A, U = A.copy(), np.eye(k)
+    for _ in range(50):
+        off = 0.0
+        for p in range(k):
+            for q in range(p):
+                off = max(off, abs(A[p, q]) / math.sqrt(abs(A[p, p] * A[q, q]) + TINY))
+        if off < 1e-17:
+            break
+        for p in range(k):
+            for q in range(p):
+                if A[p, q] == 0.0:
+                    continue
+                half = 0.5 * (A[p, p] - A[q, q]) / A[p, q]
+                t = math.copysign(1.0, half) / (abs(half) + math.hypot(1.0, half))
+                cos = 1 / math.hypot(1.0, t)
+                sin = t * cos
+                for m in range(k):
+                    A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
+                for m in range(k):
+                    A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
+                    U[m, p], U[m, q] = cos * U[m, p] + sin * U[m, q], cos * U[m, q] - sin * U[m, p]
+    order = np.argsort(np.diag(A))
+    return np.diag(A)[order], U[:, order]

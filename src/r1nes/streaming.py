@@ -1,0 +1,69 @@
+"""The points of a generation that are never held at once, but made one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r1nes.arrays import Array
+from r1nes.bounds import Box
+from r1nes.directions import Directions
+from r1nes.noise import Noise
+from r1nes.strategies import Strategy
+
+
+class Stream:
+    """The points of one generation, one after the other in the same array, as often as it is iterated.
+
+    None of them is kept: a point is made from its noise, which its key alone determines. So a population
+    may be larger than the memory holds. Where samples come in pairs, the two follow each other.
+    """
+
+    def __init__(
+        self, strategy: Strategy, noise: Noise | Directions, generation: int, popsize: int, box: Box | None
+    ) -> None:
+        """Nothing is drawn yet."""
+        self._strategy, self._noise, self._generation = strategy, noise, generation
+        self._popsize, self._box = popsize, box
+        self._rows = popsize // 2 if strategy.mirrored else popsize  # of noise
+
+    def __len__(self) -> int:
+        """How many points there are."""
+        return self._popsize
+
+    def __iter__(self) -> Iterator[Array]:
+        """Each point, to be evaluated or copied before the next one takes its place."""
+        out = np.empty((self._popsize // self._rows, self._strategy.mean.size), self._strategy.mean.dtype)
+        for noise, _ in self.rows():
+            yield from self._points(noise, out)
+
+    def rows(self) -> Iterator[tuple[Array, NDArray[np.intp]]]:
+        """The noise row by row, in the same array, each with the numbers of the samples it gives."""
+        out = np.empty((1, self._noise.width), self._noise.dtype)
+        for i in range(self._rows):
+            samples = np.arange(i, self._popsize, self._rows)
+            yield self._noise.rows(self._generation, i, i + 1, out), samples
+
+    def order(self) -> NDArray[np.intp]:
+        """The numbers of the samples, as the points come."""
+        return np.arange(self._popsize).reshape(-1, self._rows).T.ravel()
+
+    def point(self, sample: int) -> Array:
+        """A point by the number of its sample."""
+        pair, i = divmod(sample, self._rows)
+        noise = self._noise.rows(self._generation, i, i + 1)
+        return self._points(noise)[pair]
+
+    def _points(self, noise: Array, out: Array | None = None) -> Array:
+        points = self._strategy.sample(noise, out)
+        return points if self._box is None else self._box.fold(points)
+
+
+def update(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
+    """The next distribution, from noise that is drawn again, one row at a time."""
+    moments = strategy.moments()
+    for noise, samples in stream.rows():
+        strategy.gather(moments, noise, utilities[..., samples])
+    return strategy.step(moments)

@@ -1,0 +1,173 @@
+"""With numba or without: the same noise bit for bit, the same run to rounding, and numba where it pays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import r1nes.optimizer
+from functions import rosenbrock
+from r1nes import Optimizer
+from r1nes.arrays import Array
+from r1nes.compiled import available
+from r1nes.noise import BLOCK, Noise
+from r1nes.strategies import STRATEGIES
+
+METHODS = sorted(STRATEGIES)
+needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
+
+
+def run(optimizer: Optimizer, generations: int) -> list[Array]:
+    """The means, generation by generation."""
+    means = []
+    for _ in range(generations):
+        X = optimizer.ask()
+        optimizer.tell(X, rosenbrock(X))
+        means.append(optimizer.strategy.mean)
+    return means
+
+
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(r1nes.optimizer, "PATIENCE", 0.0)
+
+
+@needs_numba
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("d", "popsize"), [(2, 6), (8, 10), (600, 12)])
+def test_a_compiled_run_is_the_same_to_rounding(
+    method: str, d: int, popsize: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x0 = np.linspace(-1, 2, d)
+    plain = run(Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1), 100)
+    at_once(monkeypatch)
+    optimizer = Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1)
+    compiled = run(optimizer, 100)
+    assert optimizer.strategy.fast
+    np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
+    assert np.ptp(np.array(plain)[:, 0]) > 0.01, "the run must have gone somewhere"
+
+
+@needs_numba
+@pytest.mark.parametrize("method", METHODS)
+def test_single_precision_is_not_widened(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x0 = np.linspace(-1, 2, 8, dtype=np.float32)
+    plain = run(Optimizer(x0, 0.5, method=method, rng=1), 20)
+    at_once(monkeypatch)
+    compiled = run(Optimizer(x0, 0.5, method=method, rng=1), 20)
+    np.testing.assert_array_equal(compiled, plain)
+    assert compiled[0].dtype == np.float32
+
+
+@needs_numba
+@pytest.mark.parametrize("width", [1, 3, 1000, BLOCK + 5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numba_draws_numpys_numbers(width: int, dtype: type) -> None:
+    """A million of each: some 10,000 of them come from the slivers, some 250 from the tail."""
+    ours, numpys = (Noise(np.random.SeedSequence(3), width, np.dtype(dtype)) for _ in range(2))
+    ours.fast = True
+    rows = 1_000_000 // width
+    np.testing.assert_array_equal(ours.rows(2, 0, rows), numpys.rows(2, 0, rows))
+
+
+def test_single_precision_noise_is_rounded_double_precision() -> None:
+    single, double = (Noise(np.random.SeedSequence(3), 5000, np.dtype(t)) for t in (np.float32, np.float64))
+    np.testing.assert_array_equal(single.rows(1, 0, 3), double.rows(1, 0, 3).astype(np.float32))
+
+
+@needs_numba
+@pytest.mark.parametrize("method", ["r1nes", "snes"])
+def test_a_run_that_is_resumed_is_compiled_where_it_would_have_been(
+    method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Rounding differs between the two, so the change must come at the same generation."""
+
+    def new() -> Optimizer:
+        return Optimizer(np.zeros(6), 0.5, method=method, rng=1)
+
+    monkeypatch.setattr(r1nes.optimizer, "PATIENCE", 20 * new()._saving)
+    straight, resumed = new(), new()
+    speeds = []
+    for _ in range(40):
+        run(straight, 1)
+        resumed.save(tmp_path / "run")
+        resumed = Optimizer.load(tmp_path / "run")
+        run(resumed, 1)
+        speeds.append(resumed.strategy.fast)
+        np.testing.assert_array_equal(resumed.strategy.mean, straight.strategy.mean)
+    assert speeds == [False] * 20 + [True] * 20
+
+
+def test_without_numba_a_long_run_goes_on_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = run(Optimizer(np.zeros(6), 0.5, rng=1), 10)
+    at_once(monkeypatch)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    available.cache_clear()
+    try:
+        optimizer = Optimizer(np.zeros(6), 0.5, rng=1)
+        np.testing.assert_array_equal(run(optimizer, 10), expected)
+        assert not optimizer.strategy.fast
+    finally:
+        available.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import r1nes", "import r1nes; r1nes.minimize(lambda x: x @ x, [1.0, 2.0, 3.0], max_evals=500)"],
+)
+def test_a_short_run_does_not_wait_for_numba(code: str) -> None:
+    script = f"{code}\nimport sys; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+class TestStreaming:
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("bounds", [None, [(-1.5, 2.5)] * 6])
+    def test_it_gives_the_same_run(self, method: str, bounds: Any) -> None:
+        x0 = np.linspace(-1, 2, 6)
+        whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1) for _ in range(2))
+        for _ in range(60):
+            X = whole.ask()
+            whole.tell(X, rosenbrock(X))
+            stream = streamed.ask(streaming=True)
+            points = [x.copy() for x in stream]
+            assert len(points) == len(stream) == streamed.popsize
+            np.testing.assert_allclose(
+                sorted(map(tuple, points)), sorted(map(tuple, X)), rtol=1e-10, atol=1e-12
+            )
+            streamed.tell(stream, [rosenbrock(x) for x in stream])
+            np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=1e-10, atol=1e-12)
+            assert streamed.best == pytest.approx(rosenbrock(streamed.result.x), rel=1e-12)
+        assert streamed.best == pytest.approx(whole.best, rel=1e-9)
+
+    def test_only_the_last_stream_is_told(self) -> None:
+        optimizer = Optimizer(np.zeros(4), 0.5, rng=1)
+        first, last = optimizer.ask(streaming=True), optimizer.ask(streaming=True)
+        values = np.arange(len(last))
+        for wrong in (first, [x.copy() for x in last]):
+            with pytest.raises(ValueError, match="X must be what the last ask returned"):
+                optimizer.tell(wrong, values)
+        optimizer.tell(last, values)
+        assert optimizer.generation == 1
+
+    def test_points_may_be_asked_for_at_once_after_all(self) -> None:
+        optimizer, other = (Optimizer(np.zeros(4), 0.5, rng=1) for _ in range(2))
+        optimizer.ask(streaming=True)
+        np.testing.assert_array_equal(optimizer.ask(), other.ask())
+
+
+class TestOut:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_points_are_put_where_they_are_wanted(self, method: str) -> None:
+        plain, reusing = (Optimizer(np.zeros(5), 0.5, method=method, rng=1) for _ in range(2))
+        X = None
+        for _ in range(5):
+            before, X = X, reusing.ask(out=X)
+            assert before is None or X is before
+            np.testing.assert_array_equal(X, plain.ask())
+            reusing.tell(X, rosenbrock(X))
+            plain.tell(X, rosenbrock(X))
