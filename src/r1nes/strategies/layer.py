@@ -1,8 +1,8 @@
 """The arithmetic of RkNES: its points, and the step from one distribution to the next.
 
 The equations are those of ``rank_k``. What a step needs of its samples are sums over them, and ``gather``
-adds them up: Σ w y, Σ w y² and PᵀWY. For a pair (y, −y) the two weights count as their sum, and in the first one
-as their difference.
+adds them up: Σ w y, Σ w y² and PᵀWY. For a pair (y, −y) the two weights count as their sum, and in the first
+one as their difference.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _projections_loops(Y: Array, V: Array) -> Array:
 
 @compiled
 def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
-    """Add Σ w y, Σ w y² and PᵀWY to ``sums``; to ``numbers`` Σ w and Σ w² over pairs, Σ w² over points, and n.
+    """Add Σ w y, Σ w y² and PᵀWY to ``sums``; Σ w and Σ w² over pairs, Σ w² over points, n to ``numbers``.
 
     The first row of ``w`` counts in Σ w y and in Σ w² over points, the second one in the others.
     """
