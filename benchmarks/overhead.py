@@ -164,6 +164,36 @@ def _noise(d: int, n: int) -> float:
     return (time.process_time() - began) / (rounds * n)
 
 
+def added_by_minimize(repeats: int = 7) -> dict[str, float]:
+    """Seconds per evaluation that ``minimize`` adds to ask and tell in 8 variables, without the objective."""
+    n, generations = R1NES.default_popsize(8), 300
+    values = np.random.default_rng(1).random((generations + 1, n))
+    best = dict.fromkeys(("ask and tell", "vectorized=True", "one by one"), math.inf)
+    for _ in range(repeats):
+        for way in best:
+            optimizer = r1nes.Optimizer(np.zeros(8), 1.0, method="r1nes", rng=1)
+            rows, numbers = iter(values), iter(values.ravel().tolist())
+            one = partial(next, numbers)
+            began = time.process_time()
+            if way == "ask and tell":
+                for row in values[:generations]:
+                    optimizer.stop()
+                    optimizer.tell(optimizer.ask(), row)
+            else:
+                r1nes.minimize(
+                    (lambda _, rows=rows: next(rows))
+                    if way == "vectorized=True"
+                    else (lambda _, one=one: one()),
+                    np.zeros(8),
+                    method="r1nes",
+                    max_evals=n * generations,
+                    vectorized=way == "vectorized=True",
+                    rng=1,
+                )
+            best[way] = min(best[way], (time.process_time() - began) / (n * generations))
+    return {way: best[way] - best["ask and tell"] for way in best if way != "ask and tell"}
+
+
 def exponent(seconds: Seconds, method: str, least: int, most: int) -> float:
     """The slope of log time over log d."""
     points = [(d, s) for (name, d), s in seconds.items() if name == method and least <= d <= most]
@@ -256,6 +286,9 @@ def main() -> None:
     for name, slope in exponents.items():
         if not math.isnan(slope):
             print(f"  {name:24}{slope:6.2f}")
+    added = added_by_minimize()
+    for way, own in added.items():
+        print(f"minimize, {way}, adds {1e6 * own:.2f} µs per evaluation in 8 variables")
     peaks = {} if options.no_memory else memory.peaks()
     for name, (numbers, mebibytes) in peaks.items():
         print(f"peak memory of {name:40}{numbers:6.2f}   ({mebibytes:,.0f} MiB)")
@@ -266,6 +299,7 @@ def main() -> None:
         ],
         "failed": failed,
         "exponents": {name: round(slope, 3) for name, slope in exponents.items() if not math.isnan(slope)},
+        "minimize_adds": {way: round(1e6 * own, 4) for way, own in added.items()},
         "peaks": {name: round(numbers, 3) for name, (numbers, _) in peaks.items()},
         "versions": {
             name: version(name) for name in ("numpy", "scipy", "numba", "cma", "cmaes", "crfmnes", "pypop7")

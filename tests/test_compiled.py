@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from r1nes.arrays import Array
 from r1nes.compiled import available
 from r1nes.noise import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
+from r1nes.utilities import assign, best_first
 
 METHODS = sorted(STRATEGIES)
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
@@ -48,8 +50,30 @@ def test_a_compiled_run_is_the_same_to_rounding(
     optimizer = Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1)
     compiled = run(optimizer, 100)
     assert optimizer.strategy.fast
-    np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
+    # RkNES turns its directions by eigenvectors, which magnify rounding as the weather does.
+    close = 1e-9 if method == "rknes" else 1e-12
+    np.testing.assert_allclose(compiled, plain, rtol=close, atol=close)
     assert np.ptp(np.array(plain)[:, 0]) > 0.01, "the run must have gone somewhere"
+
+
+@needs_numba
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("d", [2, 8, 100])
+def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
+    """From every state of a run the same way, to 12 digits."""
+    optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method=method, rng=1)
+    for _ in range(100):
+        X = optimizer.ask()
+        assert isinstance(optimizer._asked, tuple)
+        noise, fast = optimizer._asked[0], replace(optimizer.strategy, fast=True)
+        np.testing.assert_allclose(fast.sample(noise), X, rtol=1e-12, atol=1e-12)
+        w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.utilities)
+        fast = fast.update(noise, w)
+        optimizer.tell(X, rosenbrock(X))
+        scale = optimizer.strategy.sigma
+        np.testing.assert_allclose(fast.mean, optimizer.strategy.mean, rtol=1e-12, atol=1e-12 * scale)
+        np.testing.assert_allclose(fast.stds(), optimizer.strategy.stds(), rtol=1e-12)
+        assert fast.sigma == pytest.approx(scale, rel=1e-12)
 
 
 @needs_numba
