@@ -70,6 +70,24 @@ def kill_soon(worker: subprocess.Popen[bytes]) -> None:
     threading.Timer(0.02, worker.kill).start()
 
 
+def test_all_known_workers_die_and_one_takes_over_that_the_driver_has_not_met(
+    doomed: tuple[Cluster, Any], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(distributed, "REFRESH", 1e9)
+    dask, client = doomed
+    replicas = Replicas(client)
+
+    def callback(intermediate_result: Any) -> None:
+        if intermediate_result.nit == 4:
+            dask.add_worker()
+            client.wait_for_workers(3)
+            for worker in dask.workers[:2]:
+                kill_soon(worker)
+
+    same(solve(rosenbrock_slowly, workers=replicas, callback=callback), solve(rosenbrock))
+    assert replicas.rebuilt == 1
+
+
 @pytest.mark.parametrize("engine", ["client", "replicas"])
 def test_a_lost_connection_to_the_scheduler(engine: str, safe: tuple[Cluster, Any]) -> None:
     """The driver's own, cut while a generation is under way: Dask connects again, and we ask again."""

@@ -33,7 +33,7 @@ from r1nes.pools import Futures, Lost
 from r1nes.restarts import Search
 
 SNAPSHOT_EVERY = 100  # generations: the longest log that a new worker has to go through
-REFRESH = 1.0  # seconds after which the driver looks for new workers
+REFRESH = 5.0  # seconds after which the driver looks for new workers
 KEPT = 4  # runs whose replicas a worker remembers
 
 
@@ -88,6 +88,8 @@ class _Driver:
         self._snapshot_step = 0
         self._sent: Any = None  # the snapshot, as the cluster holds it
         self._reached: dict[str, int] = {}  # the generation that each worker is known to have got to
+        self._met: set[str] = set()  # workers that have had a replica
+        self._strangers = False  # whether, in this generation, others do the tasks than they are meant for
         self._places: list[str] = []  # the addresses of the workers, once per thread
         self._turn = 0  # the place that the next task is meant for
         self._refreshed = -math.inf
@@ -100,8 +102,16 @@ class _Driver:
         check = self._step % self._report.check_every == 0
         self._fingerprint = fingerprint(self._search) if check else None
         self._look_for_workers()
+        self._strangers = False
         pool = self._pool
-        values = gather(len(points), pool.workers, pool.submit, pool.collect, worst=self._objective.worst)
+        values = gather(
+            len(points),
+            pool.workers,
+            pool.submit,
+            pool.collect,
+            worst=self._objective.worst,
+            pause=pool.pause,
+        )
         self._log[self._step] = values.tobytes()
         self._step += 1
         return values
@@ -130,9 +140,8 @@ class _Driver:
         address = self._places[self._turn % len(self._places)]
         self._turn += 1
         since, snapshot = self._reached.get(address, -1), None
-        if not (since in self._log or since == self._step):
+        if self._strangers or not (since in self._log or since == self._step):
             since, snapshot = self._snapshot_step, self._sent_snapshot()
-            self._report.rebuilt += self._step > 0 and address not in self._reached
         log = [self._log[step] for step in range(since, self._step)]
         check = self._fingerprint is not None
         executor = self._client.get_executor(workers=[address], allow_other_workers=True)
@@ -141,7 +150,7 @@ class _Driver:
         )
 
     def _sent_snapshot(self) -> Any:
-        if self._sent is None:
+        if self._sent is None or self._sent.status != "finished":  # who held it may have died
             content = self._snapshot, self._snapshot_step, self._objective
             self._sent = self._client.scatter([content], hash=False)[0]
         return self._sent
@@ -151,6 +160,8 @@ class _Driver:
         address, outcome, state = reply
         if outcome is None:
             self._reached.pop(address, None)
+            self._met.discard(address)
+            self._strangers, self._refreshed = True, -math.inf
             return Lost(f"the worker {address} had no replica of this generation")
         if self._fingerprint is not None and state != self._fingerprint:
             if self._reached.pop(address, None) is not None:
@@ -161,6 +172,8 @@ class _Driver:
                     stacklevel=2,
                 )
             return Lost(f"the replica on {address} had drifted")
+        self._report.rebuilt += self._step > 0 and address not in self._met
+        self._met.add(address)
         self._reached[address] = self._step
         return outcome
 

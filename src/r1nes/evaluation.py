@@ -8,6 +8,7 @@ the loss can fail for good.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -107,7 +108,7 @@ def _evaluate_in_pool(pool: Pool, points: Array, *, worst: bool, single: bool) -
     def submit(rows: Rows) -> Ticket:
         return pool.submit(points[rows[0] : rows[-1] + 1])
 
-    return gather(len(points), pieces, submit, pool.collect, worst=worst)
+    return gather(len(points), pieces, submit, pool.collect, worst=worst, pause=pool.pause)
 
 
 def gather(
@@ -117,6 +118,7 @@ def gather(
     collect: Callable[[], list[tuple[Ticket, Outcome]]],
     *,
     worst: bool,
+    pause: float,
 ) -> Array:
     """The values of ``n`` points, submitted in ``pieces`` of neighbours, and again where they are lost."""
     values = np.full(n, np.nan)
@@ -125,6 +127,8 @@ def gather(
     for attempt in range(ATTEMPTS):
         if not missing.size:
             return values
+        if attempt:
+            time.sleep(attempt * pause)
         parts = np.array_split(missing, min(missing.size, pieces if attempt == 0 else n))
         rounds = [[part] for part in parts] if attempt == ATTEMPTS - 1 else [parts]
         lost: list[Rows] = []

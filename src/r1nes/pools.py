@@ -35,6 +35,8 @@ Ticket = int
 class Pool(Protocol):
     """What evaluates points in parallel."""
 
+    pause: float  # seconds to wait before what was lost is submitted again, more each time
+
     @property
     def workers(self) -> int:
         """How many points it evaluates at a time, now."""
@@ -58,6 +60,8 @@ class Processes:
 
     Each leads a process group, which ends with it: no program that the objective started is left behind.
     """
+
+    pause = 0.0
 
     def __init__(self, workers: int, objective: Objective, timeout: float | None) -> None:
         """Starts them; they have ``objective`` from the start, so only points and values travel."""
@@ -171,6 +175,8 @@ def _die_with_parent() -> None:
 
 class Futures:
     """Futures of any Executor; with ``timeout``, no value for so long means that all are lost."""
+
+    pause = 0.1  # a cluster needs time to notice what it has lost, and to connect again
 
     def __init__(
         self,
