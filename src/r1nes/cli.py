@@ -3,14 +3,56 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from r1nes import __version__
+
+CODES = """exit codes:
+  0  the run ended as asked: at the target or, without one, converged or at a limit
+  1  it ended short of its target, or got stuck
+  2  a mistake in the command, or a file that cannot be read
+  3  the function failed
+  130  Ctrl-C; the best point so far is printed, and the checkpoint written"""
+
+RUN = f"""examples:
+  r1nes run model.py:loss --dim 100 --sigma0 0.5
+  r1nes run package.module:loss --x0 start.npy --max-evals 1e6 --workers -1 --checkpoint run.r1nes
+  r1nes run model.py:loss --dim 10 --bounds=-5,5 --restarts 9 --ftarget 1e-6 --json
+
+{CODES}"""
+
+RESUME = f"""examples:
+  r1nes resume run.r1nes
+  r1nes resume run.r1nes --max-evals 2e6 --workers 4
+
+The function that the file names is imported: resume only files you trust.
+
+{CODES}"""
+
+REPORT = """examples:
+  r1nes report run.r1nes
+  r1nes report run.r1nes --out pages/run.html --contour
+
+Nothing is imported, unless --contour asks for values of the function."""
+
+EXAMPLES = """examples:
+  r1nes run model.py:loss --dim 100 --checkpoint run.r1nes
+  r1nes resume run.r1nes --max-evals 1e6
+  r1nes report run.r1nes
+  r1nes paper
+
+r1nes COMMAND --help tells more."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line, without repeating all that could have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help tells more\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.command(options))
-    except (OSError, ImportError, ValueError) as error:
+    except (OSError, ImportError, TypeError, ValueError) as error:
+        if getattr(options, "traceback", False):
+            raise
         print(f"r1nes: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -26,8 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="r1nes", description="Natural evolution strategies for functions of many interacting variables."
+    parser = _Parser(
+        prog="r1nes",
+        description="Natural evolution strategies for functions of many interacting variables.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"r1nes {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -62,107 +109,85 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_run(commands: Any) -> None:
-    run = commands.add_parser("run", help="minimise a function of a Python module, resumable at any time")
-    run.add_argument("function", metavar="MODULE:FUNCTION", help="takes a vector, returns a number")
+    run = _command(commands, "run", "minimise a function, live on a terminal, resumable at any time", RUN)
+    run.add_argument("function", metavar="FUNCTION", help="MODULE:FUNCTION, FILE.py:FUNCTION or FILE.py")
     start = run.add_mutually_exclusive_group(required=True)
-    start.add_argument("--x0", type=_floats, metavar="NUMBERS", help="where to start, like 0.5,-1,2")
+    start.add_argument("--x0", metavar="NUMBERS", help="where to start: 0.5,-1,2 or a .npy file")
     start.add_argument("--dim", type=int, help="or from 0 in so many variables")
     run.add_argument("--sigma0", type=float, help="the first standard deviation")
-    run.add_argument("--method", default="rknes", help="(default: %(default)s)")
+    run.add_argument("--bounds", type=_pair, metavar="LOW,HIGH", help="of every variable")
+    run.add_argument("--method", help="rknes, r1nes, snes or xnes (default: rknes)")
     run.add_argument("--popsize", type=int, help="evaluations per generation")
     run.add_argument("--ftarget", type=float, help="the value that is good enough")
     run.add_argument("--restarts", default="0", help="a number, or bipop:N (default: %(default)s)")
     run.add_argument("--seed", type=int, help="of all random numbers")
-    run.set_defaults(command=_run)
-    resume = commands.add_parser("resume", help="go on with a run, from its checkpoint")
-    resume.set_defaults(command=_resume)
-    report = commands.add_parser("report", help="say what a checkpoint holds, and draw its history")
-    report.add_argument("checkpoint", type=Path, metavar="FILE")
-    report.add_argument("--out", type=Path, help="the figure (default: beside FILE)")
-    report.set_defaults(command=_report)
-    resume.add_argument("checkpoint", type=Path, metavar="FILE")
+    run.add_argument("--vectorized", action="store_true", help="the function takes points in rows, (n, d)")
     run.add_argument("--checkpoint", type=Path, metavar="FILE", help="what `resume` and `report` read")
+    run.set_defaults(command=_run)
+    resume = _command(commands, "resume", "go on with a run, from its checkpoint", RESUME)
+    resume.add_argument("checkpoint", type=Path, metavar="FILE")
+    resume.add_argument("--function", help="if it is to be found elsewhere than before")
+    resume.set_defaults(command=_resume)
     for command in (run, resume):
         command.add_argument("--max-evals", type=float, help="the most evaluations, of all runs together")
         command.add_argument("--max-seconds", type=float, help="the most time, of all runs together")
         command.add_argument("--workers", default="1", help="processes, or threads:N (default: %(default)s)")
+        command.add_argument("--timeout", type=float, help="seconds that an evaluation may take")
+        command.add_argument(
+            "--on-failure", default="raise", help="or worst: failures rank last (default: %(default)s)"
+        )
+        command.add_argument(
+            "--checkpoint-every", type=float, default=10.0, help="seconds (default: %(default)s)"
+        )
+        command.add_argument(
+            "--every", type=float, default=10.0, help="seconds between lines, if no terminal (default: 10)"
+        )
+        command.add_argument("--quiet", action="store_true", help="show nothing before the end")
+        command.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+        command.add_argument("--traceback", action="store_true", help="show all of an error")
+    report = _command(commands, "report", "say what a checkpoint holds, and draw it on a page", REPORT)
+    report.add_argument("checkpoint", type=Path, metavar="FILE")
+    report.add_argument("--out", type=Path, help="the page (default: FILE with .html)")
+    report.add_argument("--contour", action="store_true", help="of 2 variables: call the function for it")
+    report.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+    report.set_defaults(command=_report)
+
+
+def _command(commands: Any, name: str, purpose: str, examples: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=purpose,
+        description=purpose[0].upper() + purpose[1:] + ".",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    import numpy as np
+    from r1nes import running
 
-    x0 = np.zeros(options.dim) if options.x0 is None else options.x0
-    settings = {name: getattr(options, name) for name in ("sigma0", "method", "popsize", "ftarget")}
-    return _minimize(
-        options, options.function, x0=x0, restarts=options.restarts, rng=options.seed, **settings
-    )
+    return running.run(options)
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from r1nes.saving import read
-    from r1nes.settings import from_plain
+    from r1nes import running
 
-    tree = read(options.checkpoint)
-    fun = tree["fun"]
-    if not fun["importable"]:
-        raise ValueError(
-            f"{options.checkpoint} is of {fun['name']}, which cannot be imported or takes further arguments: "
-            "the same call of minimize in Python resumes it"
-        )
-    settings = from_plain(tree["search"]["settings"])
-    for name in ("max_evals", "max_seconds"):
-        if getattr(options, name) is None:
-            setattr(options, name, settings[name])
-        del settings[name]
-    restarts = tree["search"]["restarts"]
-    return _minimize(options, fun["name"], vectorized=fun["vectorized"], restarts=restarts, **settings)
-
-
-def _minimize(options: argparse.Namespace, function: str, *, restarts: str, **settings: Any) -> int:
-    from r1nes.minimize import minimize
-
-    workers, limits = options.workers, {"max_evals": options.max_evals, "max_seconds": options.max_seconds}
-    result = minimize(
-        _function(function),
-        restarts=int(restarts) if restarts.isdecimal() else restarts,
-        workers=int(workers) if workers.lstrip("-").isdecimal() else workers,
-        checkpoint=options.checkpoint,
-        **limits,
-        **settings,
-    )
-    print(f"{result.fun:.12g} after {result.nfev:,} evaluations. {result.message}")
-    if result.x.size <= 20:
-        print("x =", ", ".join(f"{value:.12g}" for value in result.x))
-    return 130 if "interrupt" in result.stop else 0
-
-
-def _function(name: str) -> Any:
-    """The function that ``module:function`` names; modules of the working directory count."""
-    module, _, attribute = name.partition(":")
-    if not attribute:
-        raise ValueError(f"the function must be named as MODULE:FUNCTION, got {name!r}")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    found: Any = importlib.import_module(module)
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise ValueError(f"{module} has no {attribute}")
-        found = getattr(found, part)
-    return found
+    return running.resume(options)
 
 
 def _report(options: argparse.Namespace) -> int:
-    from r1nes import report
+    from r1nes import running
 
-    print(report.describe(options.checkpoint))
-    to = options.out or options.checkpoint.with_suffix("")
-    report.draw(options.checkpoint, to)
-    print(f"{to}.svg, .png, .pdf")
-    return 0
+    return running.report(options)
 
 
-def _floats(text: str) -> list[float]:
-    return [float(number) for number in text.split(",")]
+def _pair(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(number) for number in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected two numbers like -5,5, got {text!r}") from None
+    return low, high
 
 
 def _names(text: str) -> list[str]:

@@ -16,7 +16,8 @@ class Recorder:
     """Keeps one number per column and generation, 8 bytes each.
 
     The columns are ``restart`` (the first run's is 0), ``nfev``, ``best`` (so far), ``min``, ``median`` and
-    ``max`` of the generation's values that are not NaN, ``sigma``, and what the strategy calls its scalars.
+    ``max`` of the generation's values that are not NaN, ``sigma``, and what the strategy calls its scalars;
+    of two variables also the distribution: ``mean1``, ``mean2``, ``var1``, ``cov12`` and ``var2``.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,10 @@ class Recorder:
             "sigma": optimizer.strategy.sigma,
             **optimizer.strategy.scalars(),
         }
+        if optimizer.strategy.mean.size == 2:
+            (var1, cov12), (_, var2) = optimizer.strategy.cov()
+            mean1, mean2 = optimizer.strategy.mean
+            row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
         for name, value in row.items():
             self._columns[name].append(value)
 

@@ -24,6 +24,7 @@ from r1nes.objective import Function, Objective
 from r1nes.optimizer import Optimizer
 from r1nes.pools import Pool
 from r1nes.restarts import Search
+from r1nes.result import Result
 from r1nes.saving import Saver, seed_in
 from r1nes.stopping import STATUS, describe
 
@@ -53,7 +54,7 @@ def minimize(
     checkpoint_every: float = 10.0,
     rng: Seed = None,
     **settings: Any,
-) -> OptimizeResult:
+) -> Result:
     """Minimise a function of many variables that needs no derivatives and no smoothness.
 
     Args:
@@ -97,8 +98,8 @@ def minimize(
     Returns:
         SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
         ``nit``, ``success``, ``status``, ``message``, and beyond SciPy ``stop`` (the reasons with their
-        values), ``nan_count``, ``restarts``, ``seed`` and ``history`` (an array per
-        column, an entry per generation).
+        values), ``sigma``, ``nan_count``, ``restarts``, ``seed`` and ``history`` (an array per
+        column, an entry per generation), which ``plot()`` draws.
 
     Examples:
         >>> import numpy as np, r1nes
@@ -145,7 +146,8 @@ def minimize(
             stack.callback(saver.save)
             save = saver.save_if_due
         broken_off = _run(search, recorder, advance, callback, interrupts, save)
-    result = search.optimizer.result
+    result = Result()
+    result.update(search.optimizer.result)
     if broken_off:
         stop = {broken_off: float(result.nit), **result.stop}
         result.update(stop=stop, status=STATUS[broken_off], message=describe(stop))

@@ -305,6 +305,7 @@ class Optimizer:
             status=STATUS[next(iter(stop))] if stop else RUNNING,
             message=describe(stop),
             stop=stop,
+            sigma=self.strategy.sigma,
             nan_count=self.nan_count,
             restarts=self.restart,
             seed=self.seed,

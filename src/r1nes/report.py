@@ -1,49 +1,114 @@
-"""What a checkpoint tells of its run, in words and as a figure."""
+"""What a checkpoint tells of its run: in a few lines, and as one HTML page that needs nothing else."""
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from r1nes.bench.style import BLACK, BLUE, GREY, ORANGE, figure
+from r1nes import __version__, plotting
+from r1nes.arrays import Array
+from r1nes.extras import needs
+from r1nes.plotting import Contour
 from r1nes.restarts import Search
 from r1nes.saving import read
+from r1nes.style import BLUE, RC
+
+SHOWN = 200  # variables in the table
 
 
-def describe(path: Path) -> str:
-    """The run in a few lines."""
-    tree = read(path)
-    search = Search.from_state(tree["search"])
-    result = search.optimizer.result
-    lines = {
-        "function": tree["fun"]["name"],
-        "method": f"{search.settings['method']}, {search.settings['x0'].size} variables",
-        "population": f"{search.optimizer.popsize}, after {result.restarts} restarts",
-        "generations": f"{result.nit:,}",
-        "evaluations": f"{result.nfev:,}, of which {result.nan_count:,} NaN",
-        "best value": f"{result.fun:.12g}",
-        "state": result.message,
-    }
-    return "\n".join(f"{name:12} {value}" for name, value in lines.items())
+class Report:
+    """The run whose checkpoint is at ``path``; nothing of the user's code is imported or called."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads the file."""
+        self.path = path
+        tree = read(path)
+        self.fun: dict[str, Any] = tree["fun"]
+        self.history: plotting.History = tree["history"]
+        self.search = Search.from_state(tree["search"])
+        self.result = self.search.optimizer.result
+
+    def facts(self) -> dict[str, str]:
+        """The run in a few lines."""
+        result, settings = self.result, self.search.settings
+        return {
+            "function": self.fun["name"],
+            "method": f"{settings['method']}, {settings['x0'].size:,} variables",
+            "population": f"{self.search.optimizer.popsize}, after {result.restarts} restarts",
+            "generations": f"{result.nit:,}",
+            "evaluations": f"{result.nfev:,}, of which {result.nan_count:,} NaN",
+            "best value": f"{result.fun:.12g}",
+            "state": result.message,
+        }
+
+    def text(self) -> str:
+        """The same as lines."""
+        return "\n".join(f"{name:12} {value}" for name, value in self.facts().items())
+
+    def write(self, to: Path, contour: Contour | None = None) -> None:
+        """The page, with the figures inside it."""
+        if not self.history:
+            raise ValueError(f"{self.path} has no history yet: no generation is complete")
+        with needs("jinja2", extra="plot"):
+            import jinja2
+
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("r1nes"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        )
+        stds = self.search.optimizer.strategy.stds()
+        page = environment.get_template("report.html").render(
+            name=self.path.name,
+            facts=self.facts(),
+            settings={name: _brief(value) for name, value in self._settings().items()},
+            course=_svg(lambda figure: plotting.draw(figure, self.history, contour)),
+            deviations=_svg(lambda figure: _draw_deviations(figure, stds)),
+            two_variables="mean1" in self.history,
+            variables=list(zip(self.result.x[:SHOWN], stds[:SHOWN], strict=True)),
+            left_out=max(0, self.result.x.size - SHOWN),
+            version=__version__,
+        )
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(page)
+
+    def _settings(self) -> dict[str, Any]:
+        """What the user chose, or could have chosen."""
+        settings = dict(self.search.settings)
+        seed = settings.pop("rng")
+        return settings | {"restarts": f"{self.search.kind}:{self.search.doublings}", "seed": seed.entropy}
 
 
-def draw(path: Path, to: Path) -> None:
-    """The values and the step size over the evaluations, restarts marked; in three formats."""
-    history: dict[str, Any] = read(path)["history"]
-    if not history:
-        raise ValueError(f"{path} has no history yet: no generation is complete")
-    nfev = history["nfev"]
-    with figure(to, 2) as (values, sizes):
-        offset = min(0.0, float(np.nanmin(history["min"])))
-        shown = f"value − ({offset:.6g})" if offset else "value"
-        for name, colour in (("max", GREY), ("median", BLUE), ("best", BLACK)):
-            values.plot(nfev, history[name] - offset, color=colour, label=name)
-        values.set(xlabel="evaluations", ylabel=shown, yscale="log")
-        sizes.plot(nfev, history["sigma"], color=ORANGE, label="σ")
-        sizes.set(xlabel="evaluations", ylabel="step size σ", yscale="log")
-        for axes in (values, sizes):
-            for start in nfev[np.flatnonzero(np.diff(history["restart"]))]:
-                axes.axvline(start, color=GREY, linewidth=0.8, linestyle=":")
-        values.legend()
+def _svg(draw: Any) -> str:
+    """What ``draw`` puts on a figure, as the address of an image."""
+    with needs("matplotlib", extra="plot"):
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+    with mpl.rc_context(RC):
+        figure = Figure()
+        draw(figure)
+        file = io.BytesIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def _draw_deviations(figure: Any, stds: Array) -> None:
+    figure.set_size_inches(2 * plotting.WIDTH, plotting.HEIGHT)
+    panel = figure.subplots()
+    few = stds.size <= 50
+    panel.plot(
+        np.arange(1, stds.size + 1), stds, color=BLUE, marker="o" if few else "", ls="" if few else "-"
+    )
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.set(xlabel="variable", ylabel="standard deviation", yscale="log", title="Where the search stands")
+
+
+def _brief(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, threshold=6, edgeitems=2, precision=6)
+    return str(value)

@@ -232,9 +232,16 @@ class RkNES:
         return math.exp(2 * float(np.ptp(self.log_scales) + np.ptp(c)))
 
     def scalars(self) -> dict[str, float]:
-        """What a history keeps of each generation: λ, the spread of D, and each c."""
+        """What a history keeps: λ, the spread of D, each c, and how far the path goes along the longest."""
+        axis = np.exp(self.log_scales) * self.directions[-1]
+        lengths = math.sqrt(float(axis @ axis) * float(self.path @ self.path))
         c = {f"c{i}": float(value) for i, value in enumerate(self.stretches)}
-        return {"lambda": self.log_sigma, "spread": float(np.ptp(self.log_scales)), **c}
+        return {
+            "lambda": self.log_sigma,
+            "spread": float(np.ptp(self.log_scales)),
+            "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
+            **c,
+        }
 
 
 def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
