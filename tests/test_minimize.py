@@ -48,7 +48,7 @@ def test_the_result_is_scipys_with_more() -> None:
     assert result.nan_count == 0
     assert result.x.shape == (4,)
     every_run = {"restart", "nfev", "best", "min", "median", "max", "sigma"}
-    assert result.history.keys() == every_run | {"lambda", "spread", "c0", "c1", "c2"}
+    assert result.history.keys() == every_run | {"lambda", "spread", "alignment", "c0", "c1", "c2"}
 
 
 def test_every_evaluation_is_counted_and_the_best_is_returned() -> None:
