@@ -12,7 +12,7 @@ import oracles
 import r1nes
 from r1nes.arrays import Array
 from r1nes.bench.problems import problem
-from r1nes.strategies.layer import _eigh, _jacobi, _orthonormalise, _transport, natural_gradient
+from r1nes.strategies.layer import _eigh, _jacobi, _transport, natural_gradient, orthonormalise
 from r1nes.strategies.rank_k import RkNES
 
 
@@ -87,7 +87,7 @@ def test_transport_keeps_where_long_and_short_axes_point() -> None:
 def test_orthonormal_rows_keep_the_strongest_direction() -> None:
     V = directions(6, 3) + 0.1 * np.random.default_rng(0).standard_normal((3, 6))
     Q = V.copy()
-    _orthonormalise(Q, np.array([-0.5, 0.3, 4.0]))
+    orthonormalise(Q, np.array([-0.5, 0.3, 4.0]))
     np.testing.assert_allclose(Q @ Q.T, np.eye(3), atol=1e-14)
     np.testing.assert_allclose(Q[2], V[2] / np.linalg.norm(V[2]), atol=1e-14)
     assert (np.diag(Q @ V.T) > 0.8).all()

@@ -242,7 +242,7 @@ def _turned(
     c = 0.5 * np.log(np.maximum(variances, TINY))
     c[:shrinking] = np.clip(c[:shrinking] + PULL * rate, SHORTEST, -LEAST)
     c[shrinking:] = np.clip(c[shrinking:], LEAST, LONGEST)
-    _orthonormalise(V, c)
+    orthonormalise(V, c)
     return V, c
 
 
@@ -255,11 +255,11 @@ def _transport(V: Array, c: Array, delta: Array) -> None:
             V[i] /= grown
         else:
             V[i] *= grown
-    _orthonormalise(V, c)
+    orthonormalise(V, c)
 
 
 @part
-def _orthonormalise(V: Array, c: Array) -> None:
+def orthonormalise(V: Array, c: Array) -> None:
     """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least."""
     order = np.argsort(-np.abs(c))
     for i in range(c.size):

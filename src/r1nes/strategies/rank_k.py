@@ -45,7 +45,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.strategies.layer import LEAST, gather, points, step
+from r1nes.strategies.layer import LEAST, gather, orthonormalise, points, step
 from r1nes.utilities import linear, logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
@@ -101,13 +101,14 @@ class RkNES:
             raise ValueError(f"rate_scales has no use with base='identity', got {rate_scales}")
         growing, shrinking = _slots(rank, d)
         k = growing + shrinking
-        V = np.linalg.qr(rng.standard_normal((d, k)))[0].T
+        V = np.ascontiguousarray(rng.standard_normal((d, k)).T, mean.dtype)
         c = np.repeat([-LEAST, LEAST], [shrinking, growing])
+        orthonormalise(V, c)
         return cls(
             mean,
             math.log(sigma),
             log_scales=np.zeros_like(mean),
-            directions=np.ascontiguousarray(V, mean.dtype),
+            directions=V,
             stretches=c.astype(mean.dtype),
             shrinking=shrinking,
             path_sigma=np.zeros_like(mean),
