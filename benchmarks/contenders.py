@@ -37,9 +37,10 @@ Run = Callable[[Objective, int, int], None]  # (f, d, n)
 def ours(f: Objective, d: int, n: int, *, method: str, **settings: Any) -> None:
     """A method of this package, by turns; ``stop`` is asked every generation, as ``minimize`` does."""
     optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, rng=1, **settings)
+    X = None
     while True:
         optimizer.stop()
-        X = optimizer.ask()
+        X = optimizer.ask(out=X)
         optimizer.tell(X, f.all(X))
 
 

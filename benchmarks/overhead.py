@@ -231,6 +231,7 @@ def draw(seconds: Seconds, path: Path) -> None:
         "snes": (ORANGE, ":", ""),
         UNIT: (BLACK, "--", ""),
     }
+    ends: list[tuple[float, int, str]] = []
     with figure(path, 1, width=7.2, height=5.0) as (panel,):
         for name in dict.fromkeys(name for name, _ in seconds):
             dims, costs = zip(
@@ -242,15 +243,11 @@ def draw(seconds: Seconds, path: Path) -> None:
                 dims, costs, color=color, ls=style, marker=marker, ms=4, label=label, lw=1.6 if label else 0.7
             )
             if label is None:
-                panel.annotate(
-                    name,
-                    (dims[-1], costs[-1]),
-                    fontsize=6,
-                    color=BLACK,
-                    xytext=(3, 0),
-                    textcoords="offset points",
-                    va="center",
-                )
+                ends.append((costs[-1], dims[-1], name))
+        lowest: dict[int, float] = {}
+        for cost, d, name in sorted(ends):  # labels one above the other, where lines end together
+            lowest[d] = max(cost, 1.5 * lowest.get(d, 0.0))
+            panel.annotate(name, (1.15 * d, lowest[d]), fontsize=6, color=BLACK, va="center")
         panel.set(xscale="log", yscale="log", xlabel="variables d", ylabel="own µs per evaluation")
         panel.set_xlim(1.6, 2e7)
         panel.legend(loc="upper left")
