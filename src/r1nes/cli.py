@@ -1,9 +1,10 @@
-"""The command line: ``r1nes run``, ``resume``, ``report``, ``paper`` and ``bench``."""
+"""The command line: ``r1nes run``, ``resume``, ``report``, ``paper``, ``bench`` and ``coco``."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.add_argument("--out", type=Path, default=Path("bench"), help="where to (default: %(default)s)")
     bench.set_defaults(command=_bench)
+    _add_coco(commands)
     return parser
 
 
@@ -164,6 +166,31 @@ def _command(commands: Any, name: str, purpose: str, examples: str) -> argparse.
     return parser
 
 
+def _add_coco(commands: Any) -> None:
+    coco = commands.add_parser("coco", help="run a suite of COCO with its observer, for its post-processing")
+    coco.add_argument("--suite", default="bbob-largescale", help="(default: %(default)s)")
+    coco.add_argument("--method", default="rknes", help="(default: %(default)s)")
+    coco.add_argument("--dims", type=_numbers, metavar="NUMBERS", help="(default: all of the suite)")
+    coco.add_argument("--functions", type=_numbers, metavar="NUMBERS", help="(default: all of the suite)")
+    coco.add_argument("--instances", type=int, help="how many of each function (default: all of the suite)")
+    coco.add_argument(
+        "--budget", type=int, default=1000, help="evaluations per variable (default: %(default)s)"
+    )
+    coco.add_argument("--restarts", default="9", help="a number, or bipop:N (default: %(default)s)")
+    coco.add_argument("--seed", type=int, default=1, help="of all random numbers (default: %(default)s)")
+    coco.add_argument(
+        "--batch",
+        type=_fraction,
+        default="1/1",
+        metavar="K/N",
+        help="only the K-th of N parts of the problems",
+    )
+    coco.add_argument(
+        "--out", type=Path, default=Path("exdata/r1nes"), help="where to (default: %(default)s)"
+    )
+    coco.set_defaults(command=_coco)
+
+
 def _run(options: argparse.Namespace) -> int:
     from r1nes import running
 
@@ -196,6 +223,33 @@ def _names(text: str) -> list[str]:
 
 def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
+
+
+def _fraction(text: str) -> tuple[int, int]:
+    if not (found := re.fullmatch(r"(\d+)/(\d+)", text)):
+        raise argparse.ArgumentTypeError(f"must be two numbers K/N, like 1/4; got {text!r}")
+    return int(found[1]), int(found[2])
+
+
+def _coco(options: argparse.Namespace) -> int:
+    from r1nes.bench import coco
+
+    lines = coco.run(
+        options.suite,
+        options.out,
+        method=options.method,
+        dims=options.dims,
+        functions=options.functions,
+        instances=options.instances,
+        budget=options.budget,
+        restarts=int(options.restarts) if options.restarts.isdecimal() else options.restarts,
+        seed=options.seed,
+        batch=options.batch,
+    )
+    for line in lines:
+        print(line, flush=True)
+    print(f"{options.out}; next: python -m cocopp {options.out}")
+    return 0
 
 
 def _paper(options: argparse.Namespace) -> int:
