@@ -24,9 +24,28 @@ def in_a_row(source: Directions, count: int) -> Array:
 
 @pytest.mark.parametrize("d", DIMS)
 def test_each_block_is_orthogonal(d: int) -> None:
-    rows = in_a_row(directions(d, per_generation=min(d, 7)), 3 * d)
+    rows = in_a_row(directions(d), 3 * d)
     for block in np.split(rows, 3):
         assert_allclose(block @ block.T, d * np.eye(d), atol=1e-10 * d)
+
+
+@pytest.mark.parametrize(("d", "n"), [(2, 6), (3, 6), (8, 10), (9, 10), (33, 14), (64, 16)])
+def test_with_few_variables_each_direction_has_its_opposite(d: int, n: int) -> None:
+    """In the same generation, while those of different pairs are orthogonal, d in a row."""
+    source = directions(d, per_generation=n)
+    generations = [source.rows(g + 1, 0, n) for g in range(3 * d)]
+    for rows in generations:
+        assert_array_equal(rows[n // 2 :], -rows[: n // 2])
+    rows = np.concatenate([rows[: n // 2] for rows in generations])[: 3 * d]
+    for block in np.split(rows / np.linalg.norm(rows, axis=1, keepdims=True), 3):
+        assert_allclose(block @ block.T, np.eye(d), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [3, 7, 31])
+def test_an_odd_number_of_directions_leaves_out_none(n: int) -> None:
+    """The opposite of the last ones is in the next generation then."""
+    rows = in_a_row(directions(10, per_generation=n), 2 * (n // 2) * n)
+    assert_allclose(rows.sum(axis=0), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", DIMS)
@@ -67,7 +86,7 @@ def test_rows_that_follow_each_other_do_not_have_alike_magnitudes() -> None:
 
 
 def test_more_directions_than_variables_have_the_lengths_of_normal_vectors() -> None:
-    rows = in_a_row(directions(10, per_generation=11), 5000)
+    rows = in_a_row(directions(10, per_generation=22), 5000)
     lengths = (rows**2).sum(axis=1)
     assert lengths.mean() == pytest.approx(10, rel=0.03)
     assert lengths.var() == pytest.approx(20, rel=0.1)

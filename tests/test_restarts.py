@@ -123,21 +123,6 @@ def test_all_runs_share_one_budget(restarts: int | str) -> None:
         assert result.nfev > budget - 2 * max(popsizes)  # what was left had no room for the next generation
 
 
-def test_mirrored_populations_stay_even() -> None:
-    result = r1nes.minimize(
-        rastrigin,
-        np.full(6, 2.2),
-        method="rknes",
-        popsize=6,
-        restarts="bipop:3",
-        vectorized=True,
-        max_evals=60_000,
-        rng=4,
-    )
-    assert all(n % 2 == 0 for n, _ in runs(result.history))
-    assert result.restarts > 3
-
-
 def test_within_a_finite_box_a_restart_begins_anywhere_in_it() -> None:
     box = [(-8.0, 8.0), (100.0, 300.0)]
     firsts = first_points(x0=[0.0, 101.0], sigma0=0.01, bounds=box, restarts=4)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,32 +10,17 @@ from r1nes.arrays import Array
 COLUMNS = 256  # that tell one row from another; of more variables than these not all are compared
 
 
-@dataclass(slots=True, eq=False)
-class _Draw:
-    """One row of noise with the points made of it: one, or two that mirror each other."""
-
-    noise: Array
-    points: Array
-    values: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.values = np.empty(len(self.points))
-
-
 class Pending:
     """Takes values in any order and any number, and gives them back by full generations."""
 
     def __init__(self) -> None:
         """Nothing is asked yet."""
-        self._waiting: dict[int, tuple[_Draw, int]] = {}  # point → its draw, and which of its points it is
-        self._open: dict[_Draw, int] = {}  # values that each draw still needs
-        self._complete: list[_Draw] = []
+        self._waiting: dict[int, tuple[Array, Array]] = {}  # by point: its noise, and itself
+        self._complete: list[tuple[Array, Array, float]] = []  # noise, point and value, as they came
 
     def ask(self, noise: Array, points: Array) -> None:
-        """Wait for the values of ``points``, made of one row of ``noise``."""
-        draw = _Draw(noise, points)
-        self._open[draw] = len(points)
-        self._waiting |= {_key(x): (draw, place) for place, x in enumerate(points)}
+        """Wait for the values of ``points``, made of as many rows of ``noise``."""
+        self._waiting |= {_key(x): (row, x) for row, x in zip(noise, points, strict=True)}
 
     def tell(self, points: Array, values: Array) -> None:
         """Take the ``values`` of some ``points``; all of them, or none if one was not asked."""
@@ -46,22 +29,15 @@ class Pending:
             if key not in self._waiting or key in keys[:row]:
                 raise ValueError(f"X must hold points asked and not yet told; row {row} is none of them")
         for key, value in zip(keys, values, strict=True):
-            draw, place = self._waiting.pop(key)
-            draw.values[place] = value
-            self._open[draw] -= 1
-            if not self._open[draw]:
-                del self._open[draw]
-                self._complete.append(draw)
+            self._complete.append((*self._waiting.pop(key), value))
 
-    def take(self, draws: int) -> tuple[Array, Array, Array] | None:
-        """Noise, points and values of the ``draws`` that were complete first, ordered as by ``sample``."""
-        if len(self._complete) < draws:
+    def take(self, n: int) -> tuple[Array, Array, Array] | None:
+        """Noise, points and values of the ``n`` that came first."""
+        if len(self._complete) < n:
             return None
-        taken, self._complete = self._complete[:draws], self._complete[draws:]
-        noise = np.concatenate([draw.noise for draw in taken])
-        points = np.stack([draw.points for draw in taken], axis=1)
-        values = np.stack([draw.values for draw in taken], axis=1)
-        return noise, points.reshape(-1, points.shape[-1]), values.ravel()
+        taken, self._complete = self._complete[:n], self._complete[n:]
+        noise, points, values = zip(*taken, strict=True)
+        return np.array(noise), np.array(points), np.array(values)
 
 
 def marks_of(points: Array) -> bytes:

@@ -26,7 +26,13 @@ from r1nes.arrays import Array
 from r1nes.noise import Noise
 
 DENSE = 8
+PAIRED = 4  # variables per direction of a generation, up to which each direction has its opposite
 TABLE = 2**14  # numbers; blocks that are smaller are made as many at a time as fit
+
+
+def paired(n: int, d: int) -> bool:
+    """Whether each direction has its opposite, where a generation has ``n`` of them in ``d`` dimensions."""
+    return d <= PAIRED * n
 
 
 class Directions:
@@ -37,9 +43,10 @@ class Directions:
     ) -> None:
         """Nothing is drawn yet."""
         self.width, self.dtype, self.per_generation = width, dtype, per_generation
+        self.pairs = per_generation // 2 if paired(per_generation, width) else 0  # in a generation
         self.fast = False  # as for Noise, but there is nothing left to gain
         self.rows_at_once = width * max(1, TABLE // width**2)
-        self._table_fits = width**2 <= TABLE or per_generation > width
+        self._table_fits = width**2 <= TABLE or self.pairs > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
         self._noise = Noise(seed, width, dtype)
         self._made = -1  # which blocks are at hand
@@ -49,16 +56,28 @@ class Directions:
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
         """The directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
-        first = (generation - 1) * self.per_generation + start
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
-        done = 0
-        while done < len(out):
-            number, row = divmod(first + done, self.rows_at_once)
-            taken = min(len(out) - done, self.rows_at_once - row)
-            self._fill(out[done : done + taken], number, row)
-            done += taken
+        number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
+        first = number
+        while number < end:
+            row, sign, left = self._row(number)
+            block, row = divmod(row, self.rows_at_once)
+            taken = min(end - number, left, self.rows_at_once - row)
+            rows = out[number - first : number - first + taken]
+            self._fill(rows, block, row)
+            if sign < 0:
+                np.negative(rows, out=rows)
+            number += taken
         return out
+
+    def _row(self, number: int) -> tuple[int, int, int]:
+        """Which row a direction is, with which sign, and how many after it follow the same rule."""
+        if not self.pairs:
+            return number, 1, self.rows_at_once
+        chunk, place = divmod(number, 2 * self.pairs)
+        side, row = divmod(place, self.pairs)
+        return chunk * self.pairs + row, 1 - 2 * side, self.pairs - row
 
     def _fill(self, out: Array, number: int, row: int) -> None:
         if number != self._made:
@@ -85,7 +104,7 @@ class Directions:
                 self._table = (rows * signs[:, None]).reshape(-1, d)
             else:
                 self._shifts, self._signs = shifts[0], signs[0]
-        if self.per_generation > d:
+        if self.pairs > d:
             lengths = np.sqrt(rng.chisquare(d, (self.rows_at_once, 1)) / d)
             self._table = self._table * lengths.astype(self.dtype)
         self._made = number

@@ -126,7 +126,8 @@ class Optimizer:
             method = "rknes" if mean.size > 1 else "snes"
         strategy_type = strategy_type_of(method, mean.size, settings)
         self.popsize = checked_popsize(popsize, strategy_type, mean.size)
-        self.utilities = checked_utilities(utilities, strategy_type, self.popsize).astype(mean.dtype)
+        weights = checked_utilities(utilities, strategy_type, self.popsize, mean.size)
+        self.utilities = weights.astype(mean.dtype)
         edges = as_edges(bounds, mean)
         sigma0 = default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
         self.box = None if edges is None else Box(*edges, sigma0)
@@ -171,8 +172,8 @@ class Optimizer:
         self._earlier = 0  # generations of the runs before a restart
         self._blanks = 0  # generations of nothing but NaN, in a row
         self._noise: Noise | Directions = (
-            Directions(self.seed, mean.size, mean.dtype, self.popsize // 2)
-            if self.strategy.mirrored
+            Directions(self.seed, mean.size, mean.dtype, self.popsize)
+            if self.strategy.orthogonal
             else Noise(self.seed, self.strategy.noise_size, mean.dtype)
         )
         self._fast = False  # whether numba was called in
@@ -194,7 +195,7 @@ class Optimizer:
     def ask(self, *, out: Array | None = None, streaming: bool = False) -> Array | Stream:
         """The points to evaluate next, one per row: the same ones until their values are told.
 
-        If asynchronous, others in each call: one, or with mirrored samples two.
+        If asynchronous, another one in each call.
 
         They are put into ``out``, if that is given: an earlier ask's array that is no longer needed saves the
         memory of another one. With ``streaming`` they are never held at once: iterating over what is returned
@@ -240,8 +241,7 @@ class Optimizer:
         if isinstance(asked, Stream) or isinstance(X, Stream):
             if X is not asked:
                 raise ValueError(f"X must be what the last ask returned, got {X!r}")
-            told: Array = np.empty(n)
-            told[X.order()] = checked_values(values, n)
+            told = checked_values(values, n)
             self._asked = None
             self.nfev += n
             self._step(X, X, told)
@@ -267,7 +267,7 @@ class Optimizer:
         self.nfev += len(points)
         if len(points):
             self._keep_best(points, told, int(best_first(told)[0]))
-        while generation := pending.take(self._draws):
+        while generation := pending.take(self.popsize):
             self._step(*generation)
 
     def _step(self, noise: Array | Stream, points: Array | Stream, told: Array) -> None:
@@ -359,11 +359,6 @@ class Optimizer:
             self._best_x = points.point(int(first)) if isinstance(points, Stream) else points[first].copy()
             self.best = float(values[first])
 
-    @property
-    def _draws(self) -> int:
-        """Rows of noise in a generation."""
-        return self.popsize // 2 if self.strategy.mirrored else self.popsize
-
     def _compile(self) -> None:
         """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
         self._fast = True
@@ -375,9 +370,9 @@ class Optimizer:
 
     def _draw(self) -> Array:
         if self._pending is None:
-            self._buffer = self._noise.rows(self.generation + 1, 0, self._draws, self._buffer)
+            self._buffer = self._noise.rows(self.generation + 1, 0, self.popsize, self._buffer)
             return self._buffer
-        generation, row = divmod(self._drawn, self._draws)
+        generation, row = divmod(self._drawn, self.popsize)
         self._drawn += 1
         return self._noise.rows(generation + 1, row, row + 1)
 

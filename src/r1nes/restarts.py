@@ -129,7 +129,7 @@ class Plan:
         small = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))
         return {
             **changes,
-            "popsize": small - (small - n) % 2,  # an even population stays even, for mirrored samples
+            "popsize": small,
             "sigma0": settings["sigma0"] * 10 ** (-2 * rng.random()),
         }
 

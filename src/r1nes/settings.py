@@ -39,10 +39,7 @@ def strategy_type_of(method: str, d: int, settings: dict[str, Any]) -> type[Stra
 
 def checked_popsize(popsize: int | None, strategy_type: type[Strategy], d: int) -> int:
     """Points per generation, by default the method's own choice."""
-    n = strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
-    if strategy_type.mirrored and n % 2:
-        raise ValueError(f"popsize must be even for a method whose samples come in pairs, got {n}")
-    return n
+    return strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
 
 
 def default_sigma(edges: tuple[Array, Array] | None) -> float:
@@ -55,10 +52,10 @@ def default_sigma(edges: tuple[Array, Array] | None) -> float:
     return 0.3 * float(widths[widths > 0].min())
 
 
-def checked_utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int) -> Array:
+def checked_utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int, d: int) -> Array:
     """A weight per rank, best first, by default the method's own."""
     if utilities is None:
-        return strategy_type.default_utilities(n)
+        return strategy_type.default_utilities(n, d)
     w = np.array(utilities, dtype=np.float64)
     if w.shape != (n,):
         raise ValueError(f"utilities must hold one weight per rank, {n}, got shape {w.shape}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from r1nes.arrays import Array
 from r1nes.bounds import Box
@@ -18,7 +17,7 @@ class Stream:
     """The points of one generation, one after the other in the same array, as often as it is iterated.
 
     None of them is kept: a point is made from its noise, which its key alone determines. So a population
-    may be larger than the memory holds. Where samples come in pairs, the two follow each other.
+    may be larger than the memory holds.
     """
 
     def __init__(
@@ -27,7 +26,6 @@ class Stream:
         """Nothing is drawn yet."""
         self._strategy, self._noise, self._generation = strategy, noise, generation
         self._popsize, self._box = popsize, box
-        self._rows = popsize // 2 if strategy.mirrored else popsize  # of noise
 
     def __len__(self) -> int:
         """How many points there are."""
@@ -35,26 +33,19 @@ class Stream:
 
     def __iter__(self) -> Iterator[Array]:
         """Each point, to be evaluated or copied before the next one takes its place."""
-        out = np.empty((self._popsize // self._rows, self._strategy.mean.size), self._strategy.mean.dtype)
-        for noise, _ in self.rows():
+        out = np.empty((1, self._strategy.mean.size), self._strategy.mean.dtype)
+        for noise in self.rows():
             yield from self._points(noise, out)
 
-    def rows(self) -> Iterator[tuple[Array, NDArray[np.intp]]]:
-        """The noise row by row, in the same array, each with the numbers of the samples it gives."""
+    def rows(self) -> Iterator[Array]:
+        """The noise of each point, in the same array."""
         out = np.empty((1, self._noise.width), self._noise.dtype)
-        for i in range(self._rows):
-            samples = np.arange(i, self._popsize, self._rows)
-            yield self._noise.rows(self._generation, i, i + 1, out), samples
-
-    def order(self) -> NDArray[np.intp]:
-        """The numbers of the samples, as the points come."""
-        return np.arange(self._popsize).reshape(-1, self._rows).T.ravel()
+        for i in range(self._popsize):
+            yield self._noise.rows(self._generation, i, i + 1, out)
 
     def point(self, sample: int) -> Array:
-        """A point by the number of its sample."""
-        pair, i = divmod(sample, self._rows)
-        noise = self._noise.rows(self._generation, i, i + 1)
-        return self._points(noise)[pair]
+        """A point by its number."""
+        return self._points(self._noise.rows(self._generation, sample, sample + 1))[0]
 
     def _points(self, noise: Array, out: Array | None = None) -> Array:
         points = self._strategy.sample(noise, out)
@@ -64,6 +55,6 @@ class Stream:
 def update(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
     """The next distribution, from noise that is drawn again, one row at a time."""
     moments = strategy.moments()
-    for noise, samples in stream.rows():
-        strategy.gather(moments, noise, utilities[..., samples])
+    for i, noise in enumerate(stream.rows()):
+        strategy.gather(moments, noise, utilities[..., i : i + 1])
     return strategy.step(moments)

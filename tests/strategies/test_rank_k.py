@@ -126,13 +126,6 @@ def test_impossible_ranks_are_refused(rank: int | tuple[int, int]) -> None:
         r1nes.Optimizer(np.ones(5), 0.5, method="rknes", rank=rank)
 
 
-def test_an_odd_population_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="popsize must be even for a method whose samples come in pairs, got 7"
-    ):
-        r1nes.Optimizer(np.ones(5), 0.5, method="rknes", popsize=7)
-
-
 @pytest.mark.parametrize(
     ("function", "budget"),
     [("f1", 2.6e3), ("cigar", 7.0e3), ("tablet", 5.5e3), ("f2", 6.5e3), ("f11", 1.0e4), ("f12", 2.5e4)],

@@ -126,5 +126,5 @@ def test_defaults_are_the_authors() -> None:
     assert (strategy.rate_mean, strategy.rate_sigma, strategy.rate_shape) == (1.0, 0.1, 0.1)
     assert np.linalg.norm(strategy.u) == pytest.approx(1.0)
     np.testing.assert_allclose(
-        R1NES.default_utilities(20), oracles.log_utilities(20, zero_sum=False), atol=1e-15
+        R1NES.default_utilities(20, 32), oracles.log_utilities(20, zero_sum=False), atol=1e-15
     )

@@ -21,7 +21,7 @@ class Strategy(Protocol):
 
     __dataclass_fields__: ClassVar[dict[str, Any]]  # frozen, and made of numbers and arrays only
     min_dim: ClassVar[int]  # the fewest variables it is defined for
-    mirrored: ClassVar[bool]  # whether its noise is orthogonal, each row for a point and its mirror image
+    orthogonal: ClassVar[bool]  # whether its noise is orthogonal directions, not normal numbers
     max_condition: ClassVar[float]  # where its arithmetic, not the search, reaches its end
 
     @classmethod
@@ -35,7 +35,7 @@ class Strategy(Protocol):
         ...
 
     @staticmethod
-    def default_utilities(n: int) -> Array:
+    def default_utilities(n: int, d: int) -> Array:
         """A weight per rank, best first; in several rows, (m, n), if it uses several kinds."""
         ...
 
@@ -60,7 +60,7 @@ class Strategy(Protocol):
         ...
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
-        """Points for standard normal ``noise``, one per row; then, if mirrored, as many mirror images."""
+        """Points for ``noise``, one per row."""
         ...
 
     def update(self, noise: Array, utilities: Array) -> Self:

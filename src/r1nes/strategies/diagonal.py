@@ -27,7 +27,7 @@ class SNES:
     """A Gaussian with independent coordinates, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 1
-    mirrored: ClassVar[bool] = False
+    orthogonal: ClassVar[bool] = False
     max_condition: ClassVar[float] = 1e30
 
     mean: Array  # μ, (d,)
@@ -58,7 +58,7 @@ class SNES:
         return 4 + int(3 * math.log(d))
 
     @staticmethod
-    def default_utilities(n: int) -> Array:
+    def default_utilities(n: int, _: int) -> Array:
         """As published, of sum 0."""
         return logarithmic(n, zero_sum=True)
 

@@ -35,7 +35,7 @@ class XNES:
     """A Gaussian of any shape, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 1
-    mirrored: ClassVar[bool] = False
+    orthogonal: ClassVar[bool] = False
     max_condition: ClassVar[float] = 1e14  # A is the root of it: half of the digits are gone
 
     mean: Array  # μ, (d,)
@@ -70,7 +70,7 @@ class XNES:
         return 4 + int(3 * math.log(d))
 
     @staticmethod
-    def default_utilities(n: int) -> Array:
+    def default_utilities(n: int, _: int) -> Array:
         """As published, of sum 0."""
         return logarithmic(n, zero_sum=True)
 

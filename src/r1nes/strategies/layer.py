@@ -1,8 +1,7 @@
 """The arithmetic of RkNES: its points, and the step from one distribution to the next.
 
 The equations are those of ``rank_k``. What a step needs of its samples are sums over them, and ``gather``
-adds them up: Σ w y, Σ w y² and PᵀWY. For a pair (y, −y) the two weights count as their sum, and in the first
-one as their difference.
+adds them up: Σ w y, Σ w y² and PᵀWY.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import numpy as np
 
 from r1nes.arrays import Array
 from r1nes.compiled import NARROWEST, STRIP, TILE, compiled, loops_of, part
+from r1nes.directions import PAIRED
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PACE = 0.5  # of shrinking slots, relative to growing ones
@@ -24,17 +24,16 @@ NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to c
 
 @compiled
 def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array) -> None:
-    """Points x = μ ± σDMy, ~ N(μ, σ²DM²D)."""
+    """Points x = μ + σDMy, of covariance σ²DM²D."""
     n, d = noise.shape
     tile = max(NARROWEST, TILE // n)
     P = (noise @ V.T) * np.expm1(c)
     for start in range(0, d, tile):
         cols = slice(start, start + tile)
-        x, mirrored = X[:n, cols], X[n:, cols]
+        x = X[:, cols]
         np.matmul(P, V[:, cols], out=x)
         x += noise[:, cols]
         x *= sigma * np.exp(log_scales[cols])
-        np.subtract(mean[cols], x, out=mirrored)
         x += mean[cols]
 
 
@@ -52,9 +51,7 @@ def _points_loops(
                 walk = noise[i, j]
                 for m in range(k):
                     walk += P[i, m] * V[m, j]
-                walk *= scales[j]
-                X[i, j] = mean[j] + walk
-                X[n + i, j] = mean[j] - walk
+                X[i, j] = mean[j] + scales[j] * walk
 
 
 def _projections(Y: Array, V: Array) -> Array:
@@ -79,13 +76,12 @@ def _projections_loops(Y: Array, V: Array) -> Array:
 
 @compiled
 def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
-    """Add Σ w y, Σ w y² and PᵀWY to ``sums``; Σ w and Σ w² over pairs, Σ w² over points, n to ``numbers``.
+    """Add Σ w y, Σ w y² and PᵀWY to ``sums``; Σ w, Σ w², the Σ w² of the mean, and n to ``numbers``.
 
-    The first row of ``w`` counts in Σ w y and in Σ w² over points, the second one in the others.
+    The first row of ``w`` is for the mean, so for Σ w y; the second one for the covariance.
     """
     n, d = noise.shape
-    odd, even = w[0, :n] - w[0, n:], w[1, :n] + w[1, n:]  # what a pair adds to sums, and to squares
-    weights = np.vstack([odd, _projections(noise, V).T * even])
+    weights = np.vstack([w[0], _projections(noise, V).T * w[1]])
     tile = max(NARROWEST, TILE // n)
     squared = np.empty((n, min(tile, d)), noise.dtype)
     for start in range(0, d, tile):
@@ -93,9 +89,9 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Non
         y2 = np.multiply(y, y, out=squared[:, : y.shape[1]])
         weighted = weights @ y
         sums[0, start : start + tile] += weighted[0]
-        sums[1, start : start + tile] += even @ y2
+        sums[1, start : start + tile] += w[1] @ y2
         sums[2:, start : start + tile] += weighted[1:]
-    numbers += np.array([even.sum(), even @ even, w[0] @ w[0], 2 * n])
+    numbers += np.array([w[1].sum(), w[1] @ w[1], w[0] @ w[0], n])
 
 
 @gather.loops
@@ -103,21 +99,19 @@ def _gather_loops(V: Array, noise: Array, w: Array, sums: Array, numbers: Array)
     n, d = noise.shape
     P = _projections(noise, V)
     for i in range(n):
-        even = w[1, i] + w[1, n + i]
-        numbers[0] += even
-        numbers[1] += even * even
-        numbers[2] += w[0, i] * w[0, i] + w[0, n + i] * w[0, n + i]
-        numbers[3] += 2
+        numbers[0] += w[1, i]
+        numbers[1] += w[1, i] * w[1, i]
+        numbers[2] += w[0, i] * w[0, i]
+        numbers[3] += 1
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
         for i in range(n):
-            odd, even = w[0, i] - w[0, n + i], w[1, i] + w[1, n + i]
             for j in range(start, stop):
-                sums[0, j] += odd * noise[i, j]
-                sums[1, j] += even * noise[i, j] * noise[i, j]
+                sums[0, j] += w[0, i] * noise[i, j]
+                sums[1, j] += w[1, i] * noise[i, j] * noise[i, j]
             for m in range(V.shape[0]):
                 for j in range(start, stop):
-                    sums[2 + m, j] += even * P[i, m] * noise[i, j]
+                    sums[2 + m, j] += w[1, i] * P[i, m] * noise[i, j]
 
 
 @compiled
@@ -143,16 +137,18 @@ def step(
     """The next μ, λ, log D, V, c, p_σ, p_c, and the signal of D with the noise in it."""
     d = mean.size
     whitened, sampled, weighted = sums[0], sums[1], sums[2:]  # Σ w y, Σ w y², PᵀWY
-    total, pairs, n = float(numbers[0]), float(numbers[1]), float(numbers[3])
-    mu = 1 / (float(numbers[2]) + 1 / n)  # μ_eff, the effective number of selected samples
+    total, n = float(numbers[0]), float(numbers[3])
+    of_shape, of_mean = float(numbers[1]), float(numbers[2])  # Σ w²
+    mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
     D = np.exp(log_scales)
     walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
     mean = mean + rate_mean * math.exp(log_sigma) * walked
 
     # The path p_σ, and what its length makes of λ.
     c_sigma = (mu + 2) / (d + mu + 5)
-    damping = 0.4 * (1 + c_sigma + 2 * max(0.0, math.sqrt(max(0.0, mu - 1) / (d + 1)) - 1))
-    path_sigma = (1 - c_sigma) * path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * mu) * whitened
+    damping = 0.4 * (1 + c_sigma)
+    unit = mu if d <= PAIRED * n else 1 / of_mean  # 1/of_mean keeps the path at E‖N(0, I)‖, μ above it
+    path_sigma = (1 - c_sigma) * path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * unit) * whitened
     expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
     excess = math.sqrt(path_sigma @ path_sigma) / expected
     log_sigma = log_sigma + rate_sigma * c_sigma / damping * (excess - 1)
@@ -172,7 +168,7 @@ def step(
     # D, by the share of its gradient that is signal.
     memory = 0.7 / d
     signal = (1 - memory) * signal + memory * (sampled - sampled.mean())
-    signal_noise = (1 - memory) ** 2 * signal_noise + memory**2 * 2 * pairs
+    signal_noise = (1 - memory) ** 2 * signal_noise + memory**2 * 2 * of_shape
     power = float(signal @ signal)  # (d − 1) ρ times the noise
     heard = max(0.0, 1 - NOISE * (d - 1) * signal_noise / power) if power > 0 else 0.0  # 1 − s/ρ
     rate = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard

@@ -45,6 +45,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.directions import paired
 from r1nes.strategies.layer import LEAST, gather, orthonormalise, points, step
 from r1nes.utilities import linear, logarithmic
 
@@ -56,7 +57,7 @@ class RkNES:
     """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 2
-    mirrored: ClassVar[bool] = True
+    orthogonal: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
     mean: Array  # μ, (d,)
@@ -128,19 +129,23 @@ class RkNES:
         return 2 * ((4 + int(3 * math.log(d))) // 2)
 
     @staticmethod
-    def default_utilities(n: int) -> Array:
-        """One row for the mean, one for the covariance, where the worst points tell as much as the best."""
-        w = logarithmic(n, zero_sum=True)
-        return np.stack([w, linear(n, like=w)])
+    def default_utilities(n: int, d: int) -> Array:
+        """One row for the mean, one for the covariance, where bad points tell as much as good ones.
+
+        The mean follows the best few where samples come in pairs, of which one is no better than chance.
+        """
+        best_few = logarithmic(n, zero_sum=True)
+        evenly = linear(n, like=best_few)
+        return np.stack([best_few if paired(n, d) else evenly, evenly])
 
     @property
     def noise_size(self) -> int:
-        """Normal numbers per pair of samples."""
+        """Numbers per direction."""
         return self.mean.size
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
-        """Points for standard normal ``noise``: one per row, then their mirror images."""
-        X = np.empty((2 * len(noise), self.mean.size), self.mean.dtype) if out is None else out
+        """Points for the directions ``noise``, one per row."""
+        X = np.empty_like(noise) if out is None else out
         fill = points.fast if self.fast else points.plain
         fill(self.mean, self.sigma, self.log_scales, self.directions, self.stretches, noise, X)
         return X
@@ -157,7 +162,7 @@ class RkNES:
         return np.zeros((2 + k, d), self.mean.dtype), np.zeros(4)
 
     def gather(self, moments: Moments, noise: Array, utilities: Array) -> None:
-        """Add some pairs of samples to the ``moments``."""
+        """Add some samples to the ``moments``."""
         add = gather.fast if self.fast else gather.plain
         both = utilities if utilities.ndim == 2 else np.stack([utilities, utilities])
         add(self.directions, noise, both, *moments)

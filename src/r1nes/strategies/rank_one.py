@@ -44,7 +44,7 @@ class R1NES:
     """A Gaussian with one direction of its own, one natural-gradient step at a time."""
 
     min_dim: ClassVar[int] = 2  # the gradients divide by d − 1
-    mirrored: ClassVar[bool] = False
+    orthogonal: ClassVar[bool] = False
     max_condition: ClassVar[float] = 1e30
 
     mean: Array  # μ, (d,)
@@ -77,7 +77,7 @@ class R1NES:
         return int(max(5, 4 * math.log2(d), d / 5))
 
     @staticmethod
-    def default_utilities(n: int) -> Array:
+    def default_utilities(n: int, _: int) -> Array:
         """The authors subtract no baseline."""
         return logarithmic(n, zero_sum=False)
 
