@@ -1,10 +1,10 @@
 """Rank-k natural evolution strategy (RkNES): N(μ, σ²DM²D), M = I + Vᵀ(e^c − 1)V, D diagonal.
 
-The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by e^{c_i}:
-c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy, and its mirror image
-μ − σDMy is another; y is the whitened sample, so nothing is ever inverted. Instead of normal vectors the y
-are orthogonal directions (module ``directions``): d pairs in a row look everywhere once, which tells as much
-about f as half as many again that are independent.
+The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by
+e^{c_i}: c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy; y is the
+whitened sample, so nothing is ever inverted. Instead of normal vectors the y are orthogonal directions
+(module ``directions``): d in a row look everywhere once, which tells as much about f as half as many again
+that are independent.
 
 In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I) and the metric is
 ½ tr(G²), so over these covariances it is the projection of G onto what V, c and σ can change: the block along
@@ -16,12 +16,12 @@ V, the block between V and the rest, and the mean of the rest. With S = Σ w, P 
 
     δλ = τ/2,   δc = (diag G_V − τ)/2,   δv_i = H_i e^{c_i}/(e^{2c_i} − 1)        (4)
 
-and for one direction c > 0 this is R1-NES. The mean follows the best few samples; for the covariance the
-weights fall evenly from the best rank to the worst, since a bad sample tells of its direction what a good one
-does. To this are added, as in CMA-ES: the evolution path as one more sample, of whitened value ŷ = M⁻¹D⁻¹p_c,
-and a step size that follows the length of the path p_σ. Directions have a sign: some slots only grow, the
-others only shrink, at half the rate; and a shrinking one is pulled back weakly, because a direction that is
-shrunk by chance feels no selection.
+and for one direction c > 0 this is R1-NES. The weights fall evenly from the best rank to the worst, since a
+bad sample tells of its direction what a good one does; only where samples come in pairs, so with few
+variables, does the mean follow the best few. To this are added, as in CMA-ES: the evolution path as one
+more sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ.
+Directions have a sign: some slots only grow, the others only shrink, at half the rate; and a shrinking one
+is pulled back weakly, because a direction that is shrunk by chance feels no selection.
 
 D learns from the diagonal of the same G, but across what has grown, so that the two do not pull at one axis:
 
