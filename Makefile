@@ -5,21 +5,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.complete
 DOCS := $(VENV)/.docs
+BROWSER := $(VENV)/.browser
 
 # BLAS threads only slow down matrices as small as ours.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper test test-slow docs lint setup clean
+.PHONY: paper test test-slow test-browser docs lint setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
 
 test: lint  ## style, types, import rules and all tests but the slow ones
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow and not browser"
 
 test-slow: setup  ## the tests that take minutes: large dimensions
 	$(BIN)/pytest -m slow
+
+test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots of them in browser/
+	$(BIN)/pytest tests/browser
 
 docs: $(DOCS)  ## the site, in docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
@@ -43,5 +47,9 @@ $(DOCS): $(SETUP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
+$(BROWSER): $(SETUP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) paper docs/_build
+	rm -rf $(VENV) paper browser docs/_build

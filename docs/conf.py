@@ -9,7 +9,8 @@ author = "The r1nes developers"
 copyright = "the r1nes developers"  # noqa: A001 - Sphinx calls it so
 release = version = version_of("r1nes")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_design"]
+myst_enable_extensions = ["colon_fence"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = False
@@ -22,6 +23,7 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = "r1nes"
+html_favicon = "figures/icon.svg"
 html_static_path: list[str] = []
 html_show_sphinx = False
 html_copy_source = False
