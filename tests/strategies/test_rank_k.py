@@ -127,17 +127,26 @@ def test_impossible_ranks_are_refused(rank: int | tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "budget"),
-    [("f1", 2.6e3), ("cigar", 7.0e3), ("tablet", 5.5e3), ("f2", 6.5e3), ("f11", 1.0e4), ("f12", 2.5e4)],
+    ("function", "d", "budget"),
+    [
+        ("f1", 32, 2.4e3),
+        ("cigar", 32, 6.0e3),
+        ("tablet", 32, 4.2e3),
+        ("f2", 32, 4.8e3),
+        ("f11", 32, 8.0e3),
+        ("f12", 32, 1.6e4),
+        ("f1", 128, 6.0e3),
+        ("f11", 128, 2.0e4),
+    ],
 )
-def test_budget_in_32_dimensions(function: str, budget: float) -> None:
+def test_budget(function: str, d: int, budget: float) -> None:
     """Medians over five instances; on the tablet and f11 every other linear-time method fails."""
     needed = []
     for seed in range(1, 6):
-        f = problem(function, 32, seed if function.startswith("f") else 1)
+        f = problem(function, d, seed if function.startswith("f") else 1)
         result = r1nes.minimize(
             lambda X, f=f: f(X) - f.fopt,
-            np.random.default_rng(seed).uniform(-4, 4, 32),
+            np.random.default_rng(seed).uniform(-4, 4, d),
             sigma0=2.0 if function.startswith("f") else 1.0,
             method="rknes",
             ftarget=1e-8,
