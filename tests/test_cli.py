@@ -208,7 +208,7 @@ def test_a_terminal_gets_a_live_display_and_a_pipe_gets_lines(tmp_path: Path) ->
     command = [
         "run",
         "landscape.py",
-        "--dim=4",
+        "--dim=200",
         "--max-seconds=1.5",
         "--every=0.3",
         "--seed=1",

@@ -189,7 +189,7 @@ def test_failed_and_pruned_trials_rank_last() -> None:
         return value
 
     study = optuna.create_study(sampler=NESSampler(seed=1))
-    study.optimize(halved, n_trials=300, catch=(RuntimeError,))
+    study.optimize(halved, n_trials=600, catch=(RuntimeError,))
     states = [trial.state for trial in study.trials]
     assert TrialState.PRUNED in states
     assert TrialState.FAIL in states
