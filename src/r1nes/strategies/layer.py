@@ -17,6 +17,7 @@ from r1nes.directions import PAIRED
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PACE = 0.5  # of shrinking slots, relative to growing ones
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+DRIFT = 0.1  # of the mean along the path, in each generation
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
 TINY = 1e-37  # the least variance, far below what c may say
 NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
@@ -142,7 +143,7 @@ def step(
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
     D = np.exp(log_scales)
     walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
-    mean = mean + rate_mean * math.exp(log_sigma) * walked
+    mean = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT * path)
 
     # The path p_σ, and what its length makes of λ.
     c_sigma = (mu + 2) / (d + mu + 5)

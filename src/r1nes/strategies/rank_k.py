@@ -19,7 +19,8 @@ V, the block between V and the rest, and the mean of the rest. With S = Σ w, P 
 and for one direction c > 0 this is R1-NES. The weights fall evenly from the best rank to the worst, since a
 bad sample tells of its direction what a good one does; only where samples come in pairs, so with few
 variables, does the mean follow the best few. To this are added, as in CMA-ES: the evolution path as one
-more sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ.
+more sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ. The
+mean drifts along p_c besides.
 Directions have a sign: some slots only grow, the others only shrink, at half the rate; and a shrinking one
 is pulled back weakly, because a direction that is shrunk by chance feels no selection.
 
