@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/.complete
+ARRAYS := .venv-arrays
 DOCS := $(VENV)/.docs
 BROWSER := $(VENV)/.browser
 
@@ -11,19 +12,22 @@ BROWSER := $(VENV)/.browser
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper test test-slow test-browser docs lint setup clean
+.PHONY: paper test test-slow test-arrays test-browser docs lint setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
 
 test: lint  ## style, types, import rules and all tests but the slow ones
-	$(BIN)/pytest -m "not slow and not browser"
+	$(BIN)/pytest -m "not slow and not arrays and not browser"
 
 test-slow: setup  ## the tests that take minutes: large dimensions
 	$(BIN)/pytest -m slow
 
 test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots of them in browser/
 	$(BIN)/pytest tests/browser
+
+test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch, in an environment of their own
+	$(ARRAYS)/bin/python -m pytest -m arrays
 
 docs: $(DOCS)  ## the site, in docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
@@ -51,5 +55,10 @@ $(BROWSER): $(SETUP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
 	touch $@
 
+$(ARRAYS)/.complete: pyproject.toml
+	$(PYTHON) -m venv $(ARRAYS)
+	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[dev,torch]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) paper browser docs/_build
+	rm -rf $(VENV) $(ARRAYS) paper browser docs/_build
