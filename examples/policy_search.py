@@ -1,0 +1,235 @@
+"""Policy search: train the weights of a small network to act in a Gymnasium environment, without gradients.
+
+    pip install 'r1nes[plot]' 'gymnasium[box2d]'
+    python examples/policy_search.py --tasks cartpole,pendulum,lander --methods rknes,snes --seeds 3
+
+A point is the vector of all weights, its value minus the return of an episode or two. All points of a
+generation face the same episodes, those of the next one others: so they compete on equal terms and learn no
+episode by heart. What is learnt is the mean of the distribution; its return on episodes that no generation
+saw makes the learning curve. ``--workers 4`` acts in four processes, with the same outcome. Runs that were
+killed go on where they were when the same command is given again.
+
+``--methods pgpe`` is a public baseline, PGPE with ClipUp of EvoTorch (``pip install evotorch``), with the
+population and the first standard deviation of the others. Its speed is at most 1/15 of the first radius per
+step; that is our choice, not tuned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import product, repeat
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+import r1nes
+
+Array = NDArray[np.float64]
+UNSEEN = 2**31  # the first seed of the episodes that no generation sees
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment, and what to spend on it."""
+
+    env: str
+    hidden: int  # units of the policy's only hidden layer
+    episodes: int  # to train with
+    per_point: int  # episodes per evaluation
+    sigma0: float
+    continuous: bool | None = None  # for an environment that has both kinds of action
+    popsize: int = 20
+
+
+TASKS = {
+    "cartpole": Task("CartPole-v1", hidden=16, episodes=600, per_point=1, sigma0=0.5),
+    "pendulum": Task("Pendulum-v1", hidden=16, episodes=6_000, per_point=2, sigma0=1.0),
+    "lander": Task("LunarLander-v3", hidden=16, episodes=4_200, per_point=1, sigma0=0.5, continuous=True),
+}
+LABELS = {"rknes": "RkNES", "snes": "SNES", "r1nes": "R1-NES", "xnes": "xNES", "pgpe": "PGPE (EvoTorch)"}
+COLOURS = ("C0", "C1", "C2", "C3", "C4")
+
+
+@cache  # one per process
+def environment(task: Task) -> gymnasium.Env[Any, Any]:
+    """Where to act."""
+    options = {} if task.continuous is None else {"continuous": task.continuous}
+    return gymnasium.make(task.env, disable_env_checker=True, **options)
+
+
+def shapes(task: Task) -> list[tuple[int, int]]:
+    """Of the two matrices of weights; the last row of each is added to its output."""
+    env = environment(task)
+    outputs = getattr(env.action_space, "n", None) or env.action_space.shape[0]
+    return [(env.observation_space.shape[0] + 1, task.hidden), (task.hidden + 1, int(outputs))]
+
+
+def episode(task: Task, weights: Array, seed: int) -> float:
+    """The return of one episode: the sum of its rewards."""
+    env = environment(task)
+    first, second = shapes(task)
+    A, B = weights[: first[0] * first[1]].reshape(first), weights[first[0] * first[1] :].reshape(second)
+    discrete = not env.action_space.shape
+    low, high = (None, None) if discrete else (env.action_space.low, env.action_space.high)
+    observation, _ = env.reset(seed=seed)
+    total, over = 0.0, False
+    while not over:
+        output = np.tanh(observation @ A[:-1] + A[-1]) @ B[:-1] + B[-1]
+        action = int(output.argmax()) if discrete else low + (high - low) * (0.5 + 0.5 * np.tanh(output))
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total += float(reward)
+        over = terminated or truncated
+    return total
+
+
+def loss(task: Task, weights: Array, seeds: range) -> float:
+    """Minus the mean return over the episodes of these seeds."""
+    return -float(np.mean([episode(task, weights, seed) for seed in seeds]))
+
+
+class Curve:
+    """The learning curve of a run: (episodes spent, return on 50 episodes that training never sees)."""
+
+    def __init__(self, task: Task, path: Path) -> None:
+        """What the file ``path`` holds of it stays."""
+        self.task, self.path = task, path
+        generations = task.episodes // (task.popsize * task.per_point)
+        self.every = max(1, generations // 15)
+
+    def add(self, weights: Array, generation: int, pool: Executor) -> None:
+        """Fifteen times in all, at even distances."""
+        if generation % self.every:
+            return
+        unseen = [range(UNSEEN + i, UNSEEN + i + 10) for i in range(0, 50, 10)]
+        losses = list(pool.map(loss, repeat(self.task), repeat(weights), unseen))
+        point = (generation * self.task.popsize * self.task.per_point, round(-float(np.mean(losses)), 2))
+        with self.path.open("a") as file:
+            file.write(json.dumps(point) + "\n")
+        print(f"{self.path.stem}: {point[1]:.0f} after {point[0]:,} episodes", flush=True)
+
+    def points(self) -> Array:
+        """What there is of it, one point per row."""
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        return np.array(sorted({tuple(json.loads(line)) for line in lines})).reshape(-1, 2)
+
+
+def train(task: Task, method: str, seed: int, curve: Curve, pool: Executor) -> None:
+    """Train with a method of r1nes."""
+    checkpoint = curve.path.with_suffix(".r1nes")
+    d = sum(rows * columns for rows, columns in shapes(task))
+    if checkpoint.exists():
+        optimizer = r1nes.Optimizer.load(checkpoint)
+    else:
+        optimizer = r1nes.Optimizer(np.zeros(d), task.sigma0, method=method, popsize=task.popsize, rng=seed)
+    while optimizer.nfev * task.per_point < task.episodes:
+        X = optimizer.ask()
+        seeds = episodes_of(task, seed, optimizer.generation)
+        optimizer.tell(X, list(pool.map(loss, repeat(task), X, repeat(seeds))))
+        curve.add(optimizer.strategy.mean, optimizer.generation, pool)
+        if optimizer.generation % curve.every == 0:
+            optimizer.save(checkpoint)
+
+
+def train_by_pgpe(task: Task, seed: int, curve: Curve, pool: Executor) -> None:
+    """Train with the baseline, which knows no checkpoints."""
+    import evotorch
+    import torch
+    from evotorch.algorithms import PGPE
+
+    curve.path.unlink(missing_ok=True)
+    d = sum(rows * columns for rows, columns in shapes(task))
+    generation = 0
+
+    def losses(X: torch.Tensor) -> torch.Tensor:
+        points = X.numpy().astype(np.float64)
+        return torch.tensor(
+            list(pool.map(loss, repeat(task), points, repeat(episodes_of(task, seed, generation))))
+        )
+
+    problem = evotorch.Problem(
+        "min", losses, solution_length=d, initial_bounds=(0, 0), vectorized=True, seed=seed
+    )
+    speed = task.sigma0 * np.sqrt(d) / 15
+    searcher = PGPE(
+        problem,
+        popsize=task.popsize,
+        center_learning_rate=speed / 2,
+        stdev_learning_rate=0.1,
+        stdev_init=task.sigma0,
+        center_init=torch.zeros(d),
+        optimizer_config={"max_speed": speed},
+    )
+    while generation * task.popsize * task.per_point < task.episodes:
+        searcher.step()
+        generation += 1
+        curve.add(searcher.status["center"].numpy().astype(np.float64), generation, pool)
+
+
+def episodes_of(task: Task, seed: int, generation: int) -> range:
+    """The seeds of the episodes that the points of a generation face."""
+    first = (10_000 * seed + generation) * task.per_point
+    return range(first, first + task.per_point)
+
+
+def draw(out: Path, tasks: list[str], methods: list[str]) -> None:
+    """The curves of all seeds, thin, and their medians, in out/policy_search.png."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(
+        1, len(tasks), figsize=(4 * len(tasks), 3.2), squeeze=False, layout="constrained"
+    )
+    for axis, name in zip(axes[0], tasks, strict=True):
+        for colour, method in zip(COLOURS, methods, strict=False):
+            curves = [
+                Curve(TASKS[name], path).points() for path in sorted(out.glob(f"{name}-{method}-*.jsonl"))
+            ]
+            whole = [c for c in curves if len(c) and c[-1, 0] >= TASKS[name].episodes]
+            for points in whole:
+                axis.plot(*points.T, color=colour, linewidth=0.6, alpha=0.5)
+            if whole:
+                median = np.median([points[:, 1] for points in whole], axis=0)
+                axis.plot(whole[0][:, 0], median, color=colour, linewidth=2, label=LABELS[method])
+        axis.set(title=TASKS[name].env + ", continuous" * bool(TASKS[name].continuous), xlabel="episodes")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_ylabel("return on unseen episodes")
+    axes[0, 0].legend(frameon=False)
+    figure.savefig(out / "policy_search.png", dpi=150)
+
+
+def main() -> None:
+    """Train what is asked for and not yet recorded, and draw all of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", default="cartpole", help=f"of {', '.join(TASKS)}")
+    parser.add_argument("--methods", default="rknes", help=f"of {', '.join(LABELS)}")
+    parser.add_argument("--seeds", type=int, default=1, help="how many, from 1")
+    parser.add_argument("--workers", type=int, default=1, help="processes that act")
+    parser.add_argument("--out", type=Path, default=Path("policy_search"))
+    options = parser.parse_args()
+    tasks, methods = options.tasks.split(","), options.methods.split(",")
+    for name, given, known in (("--tasks", tasks, TASKS), ("--methods", methods, LABELS)):
+        if not set(given) <= set(known):
+            parser.error(f"{name} must be of {', '.join(known)}; got {','.join(given)}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(options.workers) as pool:
+        for name, method, seed in product(tasks, methods, range(1, options.seeds + 1)):
+            task = TASKS[name]
+            curve = Curve(task, options.out / f"{name}-{method}-{seed}.jsonl")
+            points = curve.points()
+            if len(points) and points[-1, 0] >= task.episodes:
+                continue
+            if method == "pgpe":
+                train_by_pgpe(task, seed, curve, pool)
+            else:
+                train(task, method, seed, curve, pool)
+    draw(options.out, tasks, methods)
+
+
+if __name__ == "__main__":
+    main()
