@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import oracles
 from r1nes.arrays import Array
-from r1nes.utilities import assign, best_first, logarithmic
+from r1nes.compiled import available
+from r1nes.utilities import FEW, assign, best_first, logarithmic, ranking
 
 some_values = st.lists(
     st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, math.nan, math.inf]),
@@ -69,6 +70,25 @@ def test_better_values_never_weigh_less(values: list[float]) -> None:
 def test_the_sum_is_kept(values: list[float]) -> None:
     w = utilities_of(values, logarithmic(len(values), zero_sum=False))
     assert w.sum() == pytest.approx(1.0) or not w.any()
+
+
+@pytest.mark.skipif(not available(), reason="numba is not installed")
+@pytest.mark.parametrize("rows", [1, 2])
+@given(values=some_values)
+def test_compiled_ranking_is_the_same(values: list[float], rows: int) -> None:
+    n = len(values)
+    utilities = np.arange(rows * n, dtype=float).reshape(rows, n) if rows > 1 else np.arange(n, dtype=float)
+    plain, compiled = (ranking(np.array(values), utilities, fast=fast) for fast in (False, True))
+    for expected, got in zip(plain, compiled, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_long_rankings_are_numpys() -> None:
+    values = np.random.default_rng(1).random(FEW + 1)
+    first, ranked, utilities = ranking(values, np.arange(FEW + 1.0), fast=True)
+    np.testing.assert_array_equal(ranked, np.sort(values))
+    assert values[first] == ranked[0]
+    np.testing.assert_array_equal(ranked[utilities.astype(int)], values)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20, 101])

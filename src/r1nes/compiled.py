@@ -26,7 +26,7 @@ STRIP = 2**10  # columns that loops work on, row after row: a few rows of sums f
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 
-_parts: list[tuple[Callable[..., Any], Callable[..., Any]]] = []  # that numba does not know yet
+_parts: list[tuple[Callable[..., Any], Callable[..., Any], bool]] = []  # that numba does not know yet
 
 
 class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
@@ -52,7 +52,13 @@ class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
 
 def part(function: Callable[P, R]) -> Callable[P, R]:
     """A function that compiled ones may call; from Python it runs as it is."""
-    _parts.append((function, function))
+    _parts.append((function, function, False))
+    return function
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """A part that is made of loops, and takes sums in any order."""
+    _parts.append((function, function, True))
     return function
 
 
@@ -60,7 +66,7 @@ def loops_of(function: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P,
     """Have compiled functions that call the part ``function`` call the one below, which does the same."""
 
     def decorate(loops: Callable[P, R]) -> Callable[P, R]:
-        _parts.append((function, loops))
+        _parts.append((function, loops, True))
         return loops
 
     return decorate
@@ -82,8 +88,8 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     from numba.extending import overload
 
     while _parts:
-        name, source = _parts.pop()
-        options: Any = {"fastmath": SUMS if source is not name else False}
+        name, source, in_any_order = _parts.pop()
+        options: Any = {"fastmath": SUMS if in_any_order else False}
         overload(name, jit_options=options, strict=False)(lambda *_, source=source: source)
     try:
         return numba.njit(error_model="numpy", cache=True)(function)

@@ -61,6 +61,12 @@ class Directions:
         """The directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
+        if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation:
+            block, row = divmod((generation - 1) * self.pairs, self.rows_at_once)
+            if row + self.pairs <= self.rows_at_once:  # the common case, kept cheap
+                self._fill(out[: self.pairs], block, row)
+                np.negative(out[: self.pairs], out=out[self.pairs :])
+                return out
         number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
         first = number
         while number < end:

@@ -30,7 +30,7 @@ from r1nes.settings import (
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.strategies import Strategy
 from r1nes.streaming import Stream, update
-from r1nes.utilities import assign, best_first
+from r1nes.utilities import best_first, ranking
 
 COUNTS = (
     "generation",
@@ -272,16 +272,14 @@ class Optimizer:
 
     def _step(self, noise: Array | Stream, points: Array | Stream, told: Array) -> None:
         """One generation on, given its ``points`` and their values, ordered as sampled from ``noise``."""
-        order = best_first(told)
-        ranked = told[order]
-        utilities = assign(ranked, order, self.utilities)
+        first, ranked, utilities = ranking(told, self.utilities, fast=self.strategy.fast)
         if isinstance(noise, Stream):
             self.strategy = update(self.strategy, noise, utilities)
         else:
             self.strategy = self.strategy.update(noise, utilities)
         if self.box is not None:
             self.strategy = self.strategy.capped(self.box.limits)
-        self._keep_best(points, told, order[0])
+        self._keep_best(points, told, first)
         self.ranked = ranked
         self.generation += 1
         self._stopping.observe(ranked, self.generation, self.strategy)

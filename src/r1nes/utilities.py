@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
+from r1nes.compiled import compiled
+
+FEW = 64  # values, up to which sorting them by insertion is faster than calling NumPy
 
 
 def logarithmic(n: int, *, zero_sum: bool) -> Array:
@@ -53,3 +56,34 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
     means = np.add.reduceat(utilities, starts, axis=-1) / sizes
     assigned[..., order] = np.repeat(means, sizes, axis=-1)
     return assigned
+
+
+def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array, Array]:
+    """Which of the ``values`` is best, all of them best first, and the utility of each."""
+    if fast and values.size <= FEW:
+        first, ranked, assigned, distinct = _ranking.fast(values.copy(), utilities)
+        if distinct:
+            return first, ranked, assigned
+    order = best_first(values)
+    ranked = values[order]
+    return int(order[0]), ranked, assign(ranked, order, utilities)
+
+
+@compiled
+def _ranking(values: Array, utilities: Array) -> tuple[int, Array, Array, bool]:
+    """The same, and whether the values were distinct numbers; else it is not done."""
+    n = values.size
+    order, ranked, assigned = np.empty(n, np.intp), np.empty(n), np.empty_like(utilities)
+    for i in range(n):
+        value, j = values[i], i
+        while j > 0 and value < ranked[j - 1]:
+            ranked[j], order[j] = ranked[j - 1], order[j - 1]
+            j -= 1
+        if (j > 0 and value == ranked[j - 1]) or math.isnan(value):
+            return 0, ranked, assigned, False
+        ranked[j], order[j] = value, i
+    given, taken = utilities.ravel(), assigned.ravel()
+    for start in range(0, given.size, n):
+        for i in range(n):
+            taken[start + order[i]] = given[start + i]
+    return order[0], ranked, assigned, True

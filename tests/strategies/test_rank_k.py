@@ -12,7 +12,8 @@ import oracles
 import r1nes
 from r1nes.arrays import Array
 from r1nes.bench.problems import problem
-from r1nes.strategies.layer import _eigh, _jacobi, _transport, natural_gradient, orthonormalise
+from r1nes.strategies.layer import _eigh, _transport, natural_gradient, orthonormalise
+from r1nes.strategies.layer_loops import _eigh as _jacobi
 from r1nes.strategies.rank_k import RkNES
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.compiled import NARROWEST, STRIP, TILE, compiled, loops_of, part
+from r1nes.compiled import NARROWEST, TILE
 from r1nes.directions import PAIRED
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
@@ -23,7 +23,6 @@ TINY = 1e-37  # the least variance, far below what c may say
 NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
 
 
-@compiled
 def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array) -> None:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
     n, d = noise.shape
@@ -38,44 +37,11 @@ def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noi
         x += mean[cols]
 
 
-@points.loops
-def _points_loops(
-    mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array
-) -> None:
-    n, d = noise.shape
-    k = c.size
-    P = _projections(noise, V) * np.expm1(c)
-    scales = sigma * np.exp(log_scales)
-    for start in range(0, d, STRIP):
-        for i in range(n):
-            for j in range(start, min(start + STRIP, d)):
-                walk = noise[i, j]
-                for m in range(k):
-                    walk += P[i, m] * V[m, j]
-                X[i, j] = mean[j] + scales[j] * walk
-
-
 def _projections(Y: Array, V: Array) -> Array:
     """P = YVᵀ."""
     return Y @ V.T
 
 
-@loops_of(_projections)
-def _projections_loops(Y: Array, V: Array) -> Array:
-    n, d = Y.shape
-    P = np.zeros((n, V.shape[0]))
-    for start in range(0, d, STRIP):
-        stop = min(start + STRIP, d)
-        for i in range(n):
-            for m in range(V.shape[0]):
-                p = 0.0
-                for j in range(start, stop):
-                    p += Y[i, j] * V[m, j]
-                P[i, m] += p
-    return P
-
-
-@compiled
 def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
     """Add Σ w y, Σ w y² and PᵀWY to ``sums``; Σ w, Σ w², the Σ w² of the mean, and n to ``numbers``.
 
@@ -95,27 +61,6 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Non
     numbers += np.array([w[1].sum(), w[1] @ w[1], w[0] @ w[0], n])
 
 
-@gather.loops
-def _gather_loops(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
-    n, d = noise.shape
-    P = _projections(noise, V)
-    for i in range(n):
-        numbers[0] += w[1, i]
-        numbers[1] += w[1, i] * w[1, i]
-        numbers[2] += w[0, i] * w[0, i]
-        numbers[3] += 1
-    for start in range(0, d, STRIP):
-        stop = min(start + STRIP, d)
-        for i in range(n):
-            for j in range(start, stop):
-                sums[0, j] += w[0, i] * noise[i, j]
-                sums[1, j] += w[1, i] * noise[i, j] * noise[i, j]
-            for m in range(V.shape[0]):
-                for j in range(start, stop):
-                    sums[2 + m, j] += w[1, i] * P[i, m] * noise[i, j]
-
-
-@compiled
 def step(
     mean: Array,
     log_sigma: float,
@@ -186,7 +131,6 @@ def step(
     return mean, log_sigma + shift, log_scales + (delta - shift), V, c, path_sigma, path, signal, signal_noise
 
 
-@part
 def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> tuple[Array, float, Array]:
     """G_V (k, k), τ and H (k, d), from PᵀWY, Σ w‖y‖² and S = Σ w; H takes the place of PᵀWY."""
     k, d = V.shape
@@ -198,13 +142,11 @@ def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> t
     return within, rest, weighted
 
 
-@part
 def _stretched(y: Array, V: Array, c: Array) -> Array:
     """M y; with −c for c, M⁻¹ y."""
     return y + (V @ y * np.expm1(c)) @ V
 
 
-@part
 def _gradient_of_scales(squares: Array, weighted: Array, V: Array, c: Array) -> Array:
     """The diagonal of G across what has grown, less its mean: (5)."""
     t = -np.expm1(-2 * np.maximum(c, 0))
@@ -217,7 +159,6 @@ def _gradient_of_scales(squares: Array, weighted: Array, V: Array, c: Array) -> 
     return across - share * float(across.sum() / share.sum())
 
 
-@part
 def _turned(
     V: Array, c: Array, rate: float, within: Array, rest: float, between: Array, shrinking: int
 ) -> tuple[Array, Array]:
@@ -243,7 +184,6 @@ def _turned(
     return V, c
 
 
-@part
 def _transport(V: Array, c: Array, delta: Array) -> None:
     """Leave the long and the short axes V where they point, in place, while log D moves by ``delta``: (6)."""
     grown = np.exp(delta)
@@ -255,7 +195,6 @@ def _transport(V: Array, c: Array, delta: Array) -> None:
     orthonormalise(V, c)
 
 
-@part
 def orthonormalise(V: Array, c: Array) -> None:
     """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least."""
     order = np.argsort(-np.abs(c))
@@ -270,32 +209,3 @@ def _eigh(A: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors, in columns."""
     values, vectors = np.linalg.eigh(A)
     return values, vectors
-
-
-@loops_of(_eigh)
-def _jacobi(A: Array) -> tuple[Array, Array]:
-    """By Jacobi's rotations, each of which makes one pair of entries 0: the quickest way for a few rows."""
-    k = A.shape[0]
-    A, U = A.copy(), np.eye(k)
-    for _ in range(50):
-        off = 0.0
-        for p in range(k):
-            for q in range(p):
-                off = max(off, abs(A[p, q]) / math.sqrt(abs(A[p, p] * A[q, q]) + TINY))
-        if off < 1e-17:
-            break
-        for p in range(k):
-            for q in range(p):
-                if A[p, q] == 0.0:
-                    continue
-                half = 0.5 * (A[p, p] - A[q, q]) / A[p, q]
-                t = math.copysign(1.0, half) / (abs(half) + math.hypot(1.0, half))
-                cos = 1 / math.hypot(1.0, t)
-                sin = t * cos
-                for m in range(k):
-                    A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
-                for m in range(k):
-                    A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
-                    U[m, p], U[m, q] = cos * U[m, p] + sin * U[m, q], cos * U[m, q] - sin * U[m, p]
-    order = np.argsort(np.diag(A))
-    return np.diag(A)[order], U[:, order]

@@ -47,6 +47,7 @@ import numpy as np
 
 from r1nes.arrays import Array
 from r1nes.directions import paired
+from r1nes.strategies import layer_loops
 from r1nes.strategies.layer import LEAST, gather, orthonormalise, points, step
 from r1nes.utilities import linear, logarithmic
 
@@ -147,12 +148,14 @@ class RkNES:
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for the directions ``noise``, one per row."""
         X = np.empty_like(noise) if out is None else out
-        fill = points.fast if self.fast else points.plain
+        fill = layer_loops.points.fast if self.fast else points
         fill(self.mean, self.sigma, self.log_scales, self.directions, self.stretches, noise, X)
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
+        if self.fast:
+            return self._fast_update(noise, utilities)
         moments = self.moments()
         self.gather(moments, noise, utilities)
         return self.step(moments)
@@ -164,17 +167,14 @@ class RkNES:
 
     def gather(self, moments: Moments, noise: Array, utilities: Array) -> None:
         """Add some samples to the ``moments``."""
-        add = gather.fast if self.fast else gather.plain
-        both = utilities if utilities.ndim == 2 else np.stack([utilities, utilities])
-        add(self.directions, noise, both, *moments)
+        gather(self.directions, noise, _in_two_rows(utilities), *moments)
 
     def step(self, moments: Moments) -> Self:
         """The next distribution, given the ``moments`` of all samples; they are used up."""
         if not moments[1][2]:  # no sample carries any weight
             return self
-        move = step.fast if self.fast else step.plain
         rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
-        mean, log_sigma, log_scales, V, c, path_sigma, path, signal, signal_noise = move(
+        mean, log_sigma, log_scales, V, c, path_sigma, path, signal, signal_noise = step(
             self.mean,
             self.log_sigma,
             self.log_scales,
@@ -203,6 +203,43 @@ class RkNES:
             self.age + 1,
             *rates,
             self.fast,
+        )
+
+    def _fast_update(self, noise: Array, utilities: Array) -> Self:
+        w = _in_two_rows(utilities)
+        if not w[0, 0] and not w[0].any():  # no sample carries any weight
+            return self
+        rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
+        state, c, log_sigma, signal_noise = layer_loops.update.fast(
+            self.mean,
+            self.log_sigma,
+            self.log_scales,
+            self.directions,
+            self.stretches,
+            self.shrinking,
+            self.path_sigma,
+            self.path,
+            self.signal,
+            self.signal_noise,
+            self.age,
+            noise,
+            w,
+            *rates,
+        )
+        return type(self)(
+            state[0],
+            log_sigma,
+            state[1],
+            state[5:],
+            c,
+            self.shrinking,
+            state[2],
+            state[3],
+            state[4],
+            signal_noise,
+            self.age + 1,
+            *rates,
+            True,
         )
 
     def capped(self, limits: Array) -> Self:
@@ -235,8 +272,8 @@ class RkNES:
 
     def condition(self) -> float:
         """A bound of the condition number of the covariance matrix: D's times the layer's."""
-        c = np.append(self.stretches, 0.0)
-        return math.exp(2 * float(np.ptp(self.log_scales) + np.ptp(c)))
+        layer = max(float(self.stretches[-1]), 0.0) - min(float(self.stretches[0]), 0.0)
+        return math.exp(2 * (float(np.ptp(self.log_scales)) + layer))
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps: λ, the spread of D, each c, and how far the path goes along the longest."""
@@ -249,6 +286,11 @@ class RkNES:
             "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
             **c,
         }
+
+
+def _in_two_rows(utilities: Array) -> Array:
+    """One for the mean, one for the covariance."""
+    return utilities if utilities.ndim == 2 else np.stack([utilities, utilities])
 
 
 def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
