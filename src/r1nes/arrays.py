@@ -1,18 +1,95 @@
-"""The arrays that every other module speaks of, and how a user's start becomes one."""
+"""The arrays that other modules speak of: NumPy's or, where ``x0`` is one of theirs, PyTorch's or JAX's.
+
+What grows with the number of variables lives where ``x0`` does. Numbers, values, utilities and matrices of a
+few rows stay with NumPy, on the host. No other module knows of PyTorch or JAX; nor does this one import them
+before the user has.
+"""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.floating[Any]]
+from r1nes.extras import needs
+
+Array = NDArray[np.floating[Any]]  # or what behaves like one, as far as the array API standard goes
+
+WIDTHS = ("float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the arrays of a run live, and how wide their numbers are."""
+
+    library: str  # "numpy", "torch" or "jax"
+    dtype: np.dtype[Any]
+    device: Any = None  # as the library calls it
+
+    @property
+    def name(self) -> str | None:
+        """What ``place_called`` understands; None is NumPy."""
+        if self.library == "jax":
+            return f"jax:{self.device.platform}:{self.device.id}"
+        return f"torch:{self.device}" if self.library == "torch" else None
+
+    def array(self, values: ArrayLike) -> Array:
+        """The ``values``, which nobody may change any more, as an array of this place."""
+        if self.library == "numpy":
+            return np.asarray(values, self.dtype)
+        if library_of(values) != self.library:
+            values = host(values)
+        elif self.library == "torch":
+            values = values.detach()  # type: ignore[union-attr]
+        xp = _namespaces(self.library)
+        return xp.asarray(values, dtype=getattr(xp, self.dtype.name), device=self.device)
+
+
+def place_of(x0: ArrayLike) -> Place:
+    """Where ``x0`` lives: numbers of a tensor must have 32 or 64 bits, NumPy's become float32 or float64."""
+    library = library_of(x0)
+    if library == "numpy":
+        single = getattr(x0, "dtype", None) == np.float32
+        return Place("numpy", np.dtype(np.float32 if single else np.float64))
+    given: Any = x0
+    width = str(given.dtype).removeprefix("torch.")
+    if width not in WIDTHS:
+        raise TypeError(f"x0 of {library} must be float32 or float64, got {width}")
+    if library == "torch":
+        return Place(library, np.dtype(width), given.device)
+    devices = given.devices()
+    if len(devices) != 1:
+        raise ValueError(f"x0 must live on one device, got an array on {len(devices)}")
+    return Place(library, np.dtype(width), *devices)
+
+
+def place_called(name: str | None, dtype: np.dtype[Any]) -> Place:
+    """The place of that ``name``."""
+    if name is None:
+        return Place("numpy", dtype)
+    library, _, device = name.partition(":")
+    if library == "torch":
+        with needs("torch", extra="torch"):
+            import torch
+        return Place(library, dtype, torch.device(device))
+    if library != "jax":
+        raise ValueError(f"arrays must be of torch or jax, got {name!r}")
+    with needs("jax", extra="jax"):
+        import jax
+    platform, _, number = device.partition(":")
+    return Place(library, dtype, next(d for d in jax.devices(platform) if d.id == int(number)))
 
 
 def as_start(x0: ArrayLike) -> Array:
-    """A private, contiguous copy of ``x0`` as a vector: float32 stays, all else becomes float64."""
-    given = np.atleast_1d(np.asarray(x0))
+    """A private, contiguous copy of ``x0`` on the host, as a vector of finite numbers.
+
+    float32 stays; all else becomes float64.
+    """
+    given = np.atleast_1d(host(x0))
     if given.ndim != 1 or given.size == 0:
         raise ValueError(f"x0 must be a vector of at least one number, got shape {given.shape}")
     if given.dtype.kind not in "fiub":
@@ -22,3 +99,73 @@ def as_start(x0: ArrayLike) -> Array:
         first = int(np.flatnonzero(~np.isfinite(start))[0])
         raise ValueError(f"x0 must be finite, got x0[{first}] = {start[first]}")
     return start
+
+
+def library_of(x: object) -> str:
+    """Whose array ``x`` is; what is not an array of PyTorch or JAX is NumPy's."""
+    if type(x) is not np.ndarray:
+        for library, name in (("torch", "Tensor"), ("jax", "Array")):
+            kind = getattr(sys.modules.get(library), name, None)
+            if kind is not None and isinstance(x, kind):
+                return library
+    return "numpy"
+
+
+def host(x: Any) -> Array:
+    """``x`` as an array of NumPy: itself, if it is one."""
+    if type(x) is np.ndarray:
+        return x
+    library = library_of(x)
+    if library == "torch":
+        x = x.detach().cpu()
+        return (x.float() if str(x.dtype) == "torch.bfloat16" else x).numpy()
+    if library == "jax" and str(x.dtype) == "bfloat16":
+        x = x.astype("float32")
+    elif isinstance(x, list | tuple) and any(library_of(value) == "torch" for value in x):
+        x = [host(value) for value in x]  # NumPy would read those of the CPU only, without gradients
+    return np.asarray(x)
+
+
+def namespace(x: Array) -> Any:
+    """The functions of the array API standard for ``x``."""
+    return np if type(x) is np.ndarray else _namespaces(library_of(x))
+
+
+def on_host(x: Array) -> bool:
+    """Whether ``x`` is NumPy's."""
+    return type(x) is np.ndarray
+
+
+def like(values: Array, x: Array) -> Array:
+    """The ``values`` of an array on the host, as an array where ``x`` is and as wide."""
+    if type(x) is np.ndarray:
+        return values
+    device: Any = x.device
+    return namespace(x).asarray(values, dtype=x.dtype, device=device)
+
+
+def zeros(shape: tuple[int, ...], x: Array) -> Array:
+    """Where ``x`` is and as wide."""
+    if type(x) is np.ndarray:
+        return np.zeros(shape, x.dtype)
+    return namespace(x).zeros(shape, dtype=x.dtype, device=x.device)
+
+
+def copied(x: Array) -> Array:
+    """Another array that its owner may change, where arrays can be changed."""
+    return x.copy() if type(x) is np.ndarray else namespace(x).asarray(x, copy=True)
+
+
+@cache
+def _namespaces(library: str) -> Any:
+    if library == "numpy":
+        return np
+    with needs("array_api_compat", extra="arrays"):
+        import array_api_compat
+    if library == "jax":
+        import jax.numpy
+
+        return jax.numpy
+    import array_api_compat.torch
+
+    return array_api_compat.torch

@@ -56,5 +56,5 @@ def update(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
     """The next distribution, from noise that is drawn again, one row at a time."""
     moments = strategy.moments()
     for i, noise in enumerate(stream.rows()):
-        strategy.gather(moments, noise, utilities[..., i : i + 1])
+        moments = strategy.gather(moments, noise, utilities[..., i : i + 1])
     return strategy.step(moments)

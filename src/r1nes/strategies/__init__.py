@@ -71,8 +71,8 @@ class Strategy(Protocol):
         """What an update needs to know of its samples, with none of them known yet."""
         ...
 
-    def gather(self, moments: Any, noise: Array, utilities: Array) -> None:
-        """Add to the ``moments``, in place, what some samples contribute; each sample once."""
+    def gather(self, moments: Any, noise: Array, utilities: Array) -> Any:
+        """The ``moments`` with what some samples contribute; each sample once. Those given are used up."""
         ...
 
     def step(self, moments: Any) -> Self:
@@ -92,7 +92,7 @@ class Strategy(Protocol):
         ...
 
     def cov(self) -> Array:
-        """The covariance matrix, dense."""
+        """The covariance matrix, dense and NumPy's."""
         ...
 
     def condition(self) -> float:

@@ -17,8 +17,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array
-from r1nes.compiled import NARROWEST, STRIP, TILE, compiled, loops_of, part
+from r1nes.arrays import Array, host, like, namespace, zeros
+from r1nes.compiled import STRIP, compiled, loops_of, part
+from r1nes.tiles import Room, added, filled, room
 from r1nes.utilities import logarithmic
 
 
@@ -65,14 +66,13 @@ class SNES:
     @property
     def noise_size(self) -> int:
         """Normal numbers per sample."""
-        return self.mean.size
+        return len(self.mean)
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = np.empty_like(noise) if out is None else out
         points = _points.fast if self.fast else _points.plain
-        points(self.mean, self.scales, noise, X)
-        return X
+        X = room(noise, len(self.mean)) if out is None else out
+        return points(self.mean, self.scales, noise, X)
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
@@ -84,9 +84,9 @@ class SNES:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
         return _moments(self.mean)
 
-    def gather(self, moments: Array, noise: Array, utilities: Array) -> None:
-        """Add some samples to the ``moments``."""
-        _gather(noise, utilities, moments)
+    def gather(self, moments: Array, noise: Array, utilities: Array) -> Array:
+        """The ``moments`` with some samples added."""
+        return _gather(noise, utilities, moments)
 
     def step(self, moments: Array) -> Self:
         """The next distribution, given the ``moments`` of all samples."""
@@ -95,12 +95,12 @@ class SNES:
 
     def capped(self, limits: Array) -> Self:
         """Every standard deviation within its limit."""
-        return replace(self, scales=np.minimum(self.scales, limits))
+        return replace(self, scales=namespace(limits).minimum(self.scales, limits))
 
     @property
     def sigma(self) -> float:
         """The geometric mean of the standard deviations."""
-        return math.exp(np.log(self.scales).mean())
+        return math.exp(namespace(self.scales).log(self.scales).mean())
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
@@ -112,8 +112,8 @@ class SNES:
         return largest, largest
 
     def cov(self) -> Array:
-        """The covariance matrix, dense: for inspection and tests, not for large d."""
-        return np.diag(self.scales**2)
+        """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        return np.diag(host(self.scales) ** 2)
 
     def condition(self) -> float:
         """The condition number of the covariance matrix."""
@@ -125,60 +125,64 @@ class SNES:
 
 
 @compiled
-def _points(mean: Array, scales: Array, noise: Array, X: Array) -> None:
+def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
     """Points x = μ + σs, ~ N(μ, diag(σ²))."""
-    n, d = noise.shape
-    tile = max(NARROWEST, TILE // n)
-    for start in range(0, d, tile):
-        c = slice(start, start + tile)
-        x = X[:, c]
-        np.multiply(scales[c], noise[:, c], x)
+    xp = namespace(noise)
+
+    def formula(c: slice, **into: Array) -> Array:
+        x: Array = xp.multiply(scales[c], noise[:, c], **into)
         x += mean[c]
+        return x
+
+    return filled(formula, X)
 
 
 @_points.loops
-def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> None:
+def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> Array:
     n, d = noise.shape
     for i in range(n):
         for j in range(d):
             X[i, j] = mean[j] + scales[j] * noise[i, j]
+    return X
 
 
 @compiled
 def _update(
     mean: Array, scales: Array, noise: Array, w: Array, rate_mean: float, rate_sigma: float
 ) -> tuple[Array, Array]:
-    moments = _moments(mean)
-    _gather(noise, w, moments)
+    moments = _gather(noise, w, _moments(mean))
     return _step(mean, scales, moments, rate_mean, rate_sigma)
 
 
-@part
 def _moments(mean: Array) -> Array:
-    return np.zeros((2, mean.size), mean.dtype)
+    return zeros((2, len(mean)), mean)
 
 
-def _gather(noise: Array, w: Array, moments: Array) -> None:
-    """Add ∇μ = Σ w s and ∇σ = Σ w (s² − 1) to ``moments``."""
-    n, d = noise.shape
-    tile = max(NARROWEST, TILE // n)
-    squared = np.empty((n, min(tile, d)), noise.dtype)
-    for start in range(0, d, tile):
-        s = noise[:, start : start + tile]
-        s2 = np.multiply(s, s, out=squared[:, : s.shape[1]])
-        moments[0, start : start + tile] += w @ s
-        moments[1, start : start + tile] += w @ s2
-    moments[1] -= float(w.sum())
+@loops_of(_moments)
+def _moments_loops(mean: Array) -> Array:
+    return np.zeros((2, len(mean)))
+
+
+def _gather(noise: Array, w: Array, moments: Array) -> Array:
+    """The ``moments`` with ∇μ = Σ w s and ∇σ = Σ w s² − Σ w added."""
+    weights, total = like(w, noise), float(w.sum())
+
+    def formula(c: slice) -> tuple[Array, Array]:
+        s = noise[:, c]
+        return weights @ s, weights @ (s * s) - total
+
+    return added(formula, len(noise), moments)
 
 
 @loops_of(_gather)
-def _gather_loops(noise: Array, w: Array, moments: Array) -> None:
+def _gather_loops(noise: Array, w: Array, moments: Array) -> Array:
     n, d = noise.shape
     for start in range(0, d, STRIP):
         for i in range(n):
             for j in range(start, min(start + STRIP, d)):
                 moments[0, j] += w[i] * noise[i, j]
                 moments[1, j] += w[i] * (noise[i, j] * noise[i, j] - 1)
+    return moments
 
 
 @part
@@ -189,5 +193,14 @@ def _step(
     grad_mean, grad_sigma = moments[0], moments[1]
     return (
         mean + rate_mean * (scales * grad_mean),  # (1)
-        scales * np.exp(0.5 * rate_sigma * grad_sigma),  # (2)
+        scales * _exp(0.5 * rate_sigma * grad_sigma),  # (2)
     )
+
+
+def _exp(x: Array) -> Array:
+    return namespace(x).exp(x)
+
+
+@loops_of(_exp)
+def _exp_loops(x: Array) -> Array:
+    return np.exp(x)

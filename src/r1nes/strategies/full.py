@@ -26,7 +26,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, copied, host, like, namespace, on_host
 from r1nes.utilities import logarithmic
 
 
@@ -77,25 +77,27 @@ class XNES:
     @property
     def noise_size(self) -> int:
         """Normal numbers per sample."""
-        return self.mean.size
+        return len(self.mean)
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = np.matmul(noise, self.shape.T, out=out)
+        into = {"out": out} if on_host(noise) else {}
+        X: Array = namespace(noise).matmul(noise, self.shape.T, **into)
         X *= self.sigma
         X += self.mean  # ~ N(μ, σ²BBᵀ)
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        d, w, s, B = self.mean.size, utilities, noise, self.shape
-        grad_mean = w @ s  # ∇μ
-        q, r = np.linalg.qr(s.T)
+        d, w, s, B = len(self.mean), utilities, noise, self.shape
+        grad_mean = like(w, s) @ s  # ∇μ
+        q, r = namespace(s).linalg.qr(s.T)
+        r = host(r)
         g, rotation = np.linalg.eigh((r * w) @ r.T)
-        V = q @ rotation  # SᵀWS = V diag(g) Vᵀ
+        V = q @ like(rotation, s)  # SᵀWS = V diag(g) Vᵀ
         trace = float(g.sum()) / d  # tr(SᵀWS)/d
         grad_sigma = trace - float(w.sum())  # ∇σ
-        B = B + ((B @ V) * np.expm1(0.5 * self.rate_shape * g)) @ V.T  # (4)
+        B = B + ((B @ V) * like(np.expm1(0.5 * self.rate_shape * g), s)) @ V.T  # (4)
         return replace(
             self,
             mean=self.mean + self.rate_mean * self.sigma * (self.shape @ grad_mean),  # (1)
@@ -107,14 +109,17 @@ class XNES:
         """None yet: ``gather`` keeps samples, few beside the d rows of B, and ``step`` needs all of them."""
         return []
 
-    def gather(self, moments: list[tuple[Array, Array]], noise: Array, utilities: Array) -> None:
-        """Add some samples to the ``moments``."""
-        moments.append((noise.copy(), utilities))
+    def gather(
+        self, moments: list[tuple[Array, Array]], noise: Array, utilities: Array
+    ) -> list[tuple[Array, Array]]:
+        """The ``moments`` with some samples added."""
+        moments.append((copied(noise), utilities))
+        return moments
 
     def step(self, moments: list[tuple[Array, Array]]) -> Self:
         """The next distribution, given the ``moments`` of all samples."""
         noise, utilities = zip(*moments, strict=True)
-        return self.update(np.concatenate(noise), np.concatenate(utilities))
+        return self.update(namespace(self.mean).concat(noise), np.concatenate(utilities))
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -123,7 +128,7 @@ class XNES:
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
-        return self.sigma * np.linalg.norm(self.shape, axis=1)
+        return self.sigma * namespace(self.shape).sqrt((self.shape * self.shape).sum(axis=1))
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between."""
@@ -131,12 +136,13 @@ class XNES:
         return largest, largest
 
     def cov(self) -> Array:
-        """The covariance matrix."""
-        return self.sigma**2 * (self.shape @ self.shape.T)
+        """The covariance matrix, on the host."""
+        B = host(self.shape)
+        return self.sigma**2 * (B @ B.T)
 
     def condition(self) -> float:
         """The condition number of the covariance matrix."""
-        return float(np.linalg.cond(self.shape)) ** 2
+        return float(np.linalg.cond(host(self.shape))) ** 2
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps of each generation beyond σ: nothing that is cheap."""

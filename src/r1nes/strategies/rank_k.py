@@ -165,9 +165,10 @@ class RkNES:
         d, k = self.mean.size, self.stretches.size
         return np.zeros((2 + k, d), self.mean.dtype), np.zeros(4)
 
-    def gather(self, moments: Moments, noise: Array, utilities: Array) -> None:
-        """Add some samples to the ``moments``."""
+    def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
+        """The ``moments`` with some samples added."""
         gather(self.directions, noise, _in_two_rows(utilities), *moments)
+        return moments
 
     def step(self, moments: Moments) -> Self:
         """The next distribution, given the ``moments`` of all samples; they are used up."""

@@ -30,8 +30,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array
-from r1nes.compiled import NARROWEST, STRIP, TILE, compiled, loops_of, part
+from r1nes.arrays import Array, host, like, namespace, on_host, zeros
+from r1nes.compiled import STRIP, compiled, loops_of, part
+from r1nes.tiles import ALL, Room, columns, filled, room
 from r1nes.utilities import logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
@@ -84,14 +85,13 @@ class R1NES:
     @property
     def noise_size(self) -> int:
         """Normal numbers per sample: y and, last, z."""
-        return self.mean.size + 1
+        return len(self.mean) + 1
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = np.empty((len(noise), self.mean.size), self.mean.dtype) if out is None else out
         points = _points.fast if self.fast else _points.plain
-        points(self.mean, self.sigma, self.u, noise, X)
-        return X
+        X = room(noise, len(self.mean)) if out is None else out
+        return points(self.mean, self.sigma, self.u, noise, X)
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
@@ -104,9 +104,9 @@ class R1NES:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
         return _moments(self.mean)
 
-    def gather(self, moments: Moments, noise: Array, utilities: Array) -> None:
-        """Add some samples to the ``moments``."""
-        _gather(self.u, noise, utilities, *moments)
+    def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
+        """The ``moments`` with some samples added."""
+        return _gather(self.u, noise, utilities, *moments)
 
     def step(self, moments: Moments) -> Self:
         """The next distribution, given the ``moments`` of all samples."""
@@ -126,15 +126,16 @@ class R1NES:
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
-        return self.sigma * np.sqrt(1 + self.u * self.u)
+        return self.sigma * namespace(self.u).sqrt(1 + self.u * self.u)
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between, at little cost."""
         return self.sigma, self.sigma * math.sqrt(1 + self.u @ self.u)
 
     def cov(self) -> Array:
-        """The covariance matrix, dense: for inspection and tests, not for large d."""
-        return self.sigma**2 * (np.eye(self.mean.size) + np.outer(self.u, self.u))
+        """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        u = host(self.u)
+        return self.sigma**2 * (np.eye(u.size) + np.outer(u, u))
 
     def condition(self) -> float:
         """The condition number of the covariance matrix."""
@@ -146,27 +147,29 @@ class R1NES:
 
 
 @compiled
-def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
+def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array:
     """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
-    n, d = X.shape
+    xp, d = namespace(noise), len(mean)
     y, z = noise[:, :d], noise[:, d:]
-    tile = max(NARROWEST, TILE // n)
-    for start in range(0, d, tile):
-        c = slice(start, start + tile)
-        x = X[:, c]
-        np.multiply(z, u[c], x)
+
+    def formula(c: slice, **into: Array) -> Array:
+        x: Array = xp.multiply(z, u[c], **into)
         x += y[:, c]
         x *= sigma
         x += mean[c]
+        return x
+
+    return filled(formula, X)
 
 
 @_points.loops
-def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
+def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> Array:
     n, d = X.shape
     for i in range(n):
         z = noise[i, d]
         for j in range(d):
             X[i, j] = mean[j] + sigma * (z * u[j] + noise[i, j])
+    return X
 
 
 @compiled
@@ -181,36 +184,39 @@ def _update(
     rate_shape: float,
 ) -> tuple[Array, float, Array]:
     sums, numbers = _moments(mean)
-    _gather(u, noise, w, sums, numbers)
+    sums, numbers = _gather(u, noise, w, sums, numbers)
     return _step(mean, log_sigma, u, sums, numbers, rate_mean, rate_sigma, rate_shape)
 
 
-@part
 def _moments(mean: Array) -> Moments:
-    return np.zeros((2, mean.size), mean.dtype), np.zeros(5)
+    return zeros((2, len(mean)), mean), np.zeros(5)
 
 
-def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
-    """Add Σ w y and Σ w b y to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b² and Σ w q/(d − 1) to ``numbers``."""
-    n, d = len(noise), u.size
-    y, z = noise[:, :d], noise[:, d]
+@loops_of(_moments)
+def _moments_loops(mean: Array) -> Moments:
+    return np.zeros((2, len(mean))), np.zeros(5)
+
+
+def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
+    """With Σ w y and Σ w b y added to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b², Σ w q/(d − 1) to ``numbers``."""
+    xp, n, d = namespace(noise), len(noise), len(u)
+    y, z = noise[:, :d], host(noise[:, d])
     r = math.sqrt(u @ u)
-    tile = max(NARROWEST, TILE // n)
-    p, q = np.zeros(n, u.dtype), np.zeros(n, u.dtype)
-    for start in range(0, d, tile):
-        c = slice(start, start + tile)
-        p += y[:, c] @ u[c]
-        q += np.einsum("ij,ij->i", y[:, c], y[:, c])
+    p, q = np.zeros(n, w.dtype), np.zeros(n, w.dtype)
+    for c in columns(n, d) if on_host(noise) else [ALL]:
+        p += host(y[:, c] @ u[c])
+        q += host(xp.einsum("ij,ij->i", y[:, c], y[:, c]))  # not of the standard, but in all libraries
     p /= r
     b = p + r * z
     q -= p * p
-    sums += np.stack([w, w * b]) @ y
+    sums += like(np.stack([w, w * b]), y) @ y
     numbers += w.sum(), w @ z, w @ (b * p), w @ (b * b), w @ q / (d - 1)
+    return sums, numbers
 
 
 @loops_of(_gather)
-def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
-    n, d = noise.shape[0], u.size
+def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
+    n, d = noise.shape[0], len(u)
     r = math.sqrt(u @ u)
     wb = np.empty(n)
     for i in range(n):
@@ -231,6 +237,7 @@ def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array)
             for j in range(start, min(start + STRIP, d)):
                 sums[0, j] += w[i] * noise[i, j]
                 sums[1, j] += wb[i] * noise[i, j]
+    return sums, numbers
 
 
 @part

@@ -1,0 +1,54 @@
+"""Formulas that work column by column: on NumPy's arrays tile by tile and in place, on others in one go.
+
+Tiles keep what a formula needs in between within the cache of the processor, and out of the memory that grows
+with n·d. PyTorch and JAX look after their own; and JAX never changes an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from r1nes.arrays import Array, namespace, on_host
+from r1nes.compiled import NARROWEST, TILE
+
+ALL = slice(None)
+
+Room = Any  # an array of NumPy's to be filled, or None where arrays are not
+
+
+def columns(n: int, d: int) -> list[slice]:
+    """The columns of each tile of ``n`` rows."""
+    tile = max(NARROWEST, TILE // n)
+    return [ALL] if d <= tile else [slice(start, start + tile) for start in range(0, d, tile)]
+
+
+def room(noise: Array, d: int) -> Room:
+    """What ``filled`` fills: for each row of ``noise`` one of ``d`` numbers. None, if it is not NumPy's."""
+    return np.empty((len(noise), d), noise.dtype) if on_host(noise) else None
+
+
+def filled(formula: Callable[..., Array], X: Room) -> Array:
+    """The array whose columns the ``formula`` gives; within ``X``, it is told where as ``out``."""
+    if X is None:
+        return formula(ALL)
+    if X.size <= TILE:  # the common case, kept cheap
+        return formula(ALL, out=X)
+    for c in columns(*X.shape):
+        formula(c, out=X[:, c])
+    return X
+
+
+def added(formula: Callable[[slice], Sequence[Array]], n: int, sums: Array) -> Array:
+    """The ``sums`` with what the ``formula`` of some columns gives for each row, from ``n`` rows of noise.
+
+    NumPy's are changed in place.
+    """
+    if not on_host(sums):
+        return sums + namespace(sums).stack([*formula(ALL)])
+    for c in columns(n, sums.shape[1]):
+        for i, more in enumerate(formula(c)):
+            sums[i, c] += more
+    return sums
