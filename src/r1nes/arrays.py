@@ -112,16 +112,16 @@ def library_of(x: object) -> str:
 
 
 def host(x: Any) -> Array:
-    """``x`` as an array of NumPy: itself, if it is one."""
+    """``x`` as an array of NumPy that can be changed: itself, if it is one."""
     if type(x) is np.ndarray:
         return x
     library = library_of(x)
     if library == "torch":
         x = x.detach().cpu()
         return (x.float() if str(x.dtype) == "torch.bfloat16" else x).numpy()
-    if library == "jax" and str(x.dtype) == "bfloat16":
-        x = x.astype("float32")
-    elif isinstance(x, list | tuple) and any(library_of(value) == "torch" for value in x):
+    if library == "jax":
+        return np.array(x.astype("float32") if str(x.dtype) == "bfloat16" else x)
+    if isinstance(x, list | tuple) and any(library_of(value) == "torch" for value in x):
         x = [host(value) for value in x]  # NumPy would read those of the CPU only, without gradients
     return np.asarray(x)
 
@@ -141,7 +141,7 @@ def like(values: Array, x: Array) -> Array:
     if type(x) is np.ndarray:
         return values
     device: Any = x.device
-    return namespace(x).asarray(values, dtype=x.dtype, device=device)
+    return namespace(x).asarray(values, dtype=x.dtype, device=device, copy=True)
 
 
 def zeros(shape: tuple[int, ...], x: Array) -> Array:
@@ -149,6 +149,11 @@ def zeros(shape: tuple[int, ...], x: Array) -> Array:
     if type(x) is np.ndarray:
         return np.zeros(shape, x.dtype)
     return namespace(x).zeros(shape, dtype=x.dtype, device=x.device)
+
+
+def stacked(rows: list[Array], x: Array) -> Array:
+    """The ``rows`` as a matrix: NumPy's are views of ``x``, so that is the matrix already."""
+    return x if type(x) is np.ndarray else namespace(x).stack(rows)
 
 
 def copied(x: Array) -> Array:

@@ -6,7 +6,7 @@ with n·d. PyTorch and JAX look after their own; and JAX never changes an array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,14 +41,16 @@ def filled(formula: Callable[..., Array], X: Room) -> Array:
     return X
 
 
-def added(formula: Callable[[slice], Sequence[Array]], n: int, sums: Array) -> Array:
-    """The ``sums`` with what the ``formula`` of some columns gives for each row, from ``n`` rows of noise.
+def added(formula: Callable[[slice], tuple[Array, Array]], n: int, sums: Array) -> Array:
+    """The ``sums`` with what the ``formula`` of some columns gives for the first row and for all others.
 
-    NumPy's are changed in place.
+    It works on ``n`` rows of noise. NumPy's sums are changed in place.
     """
     if not on_host(sums):
-        return sums + namespace(sums).stack([*formula(ALL)])
+        xp, (first, others) = namespace(sums), formula(ALL)
+        return sums + xp.concat([first[None, :], xp.reshape(others, (-1, sums.shape[1]))])
     for c in columns(n, sums.shape[1]):
-        for i, more in enumerate(formula(c)):
-            sums[i, c] += more
+        first, others = formula(c)
+        sums[0, c] += first
+        sums[1:, c] += others
     return sums

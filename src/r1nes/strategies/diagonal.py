@@ -164,12 +164,12 @@ def _moments_loops(mean: Array) -> Array:
 
 
 def _gather(noise: Array, w: Array, moments: Array) -> Array:
-    """The ``moments`` with ∇μ = Σ w s and ∇σ = Σ w s² − Σ w added."""
+    """The ``moments`` with ∇σ = Σ w s² − Σ w and ∇μ = Σ w s added."""
     weights, total = like(w, noise), float(w.sum())
 
     def formula(c: slice) -> tuple[Array, Array]:
         s = noise[:, c]
-        return weights @ s, weights @ (s * s) - total
+        return weights @ (s * s) - total, weights @ s
 
     return added(formula, len(noise), moments)
 
@@ -180,8 +180,8 @@ def _gather_loops(noise: Array, w: Array, moments: Array) -> Array:
     for start in range(0, d, STRIP):
         for i in range(n):
             for j in range(start, min(start + STRIP, d)):
-                moments[0, j] += w[i] * noise[i, j]
-                moments[1, j] += w[i] * (noise[i, j] * noise[i, j] - 1)
+                moments[0, j] += w[i] * (noise[i, j] * noise[i, j] - 1)
+                moments[1, j] += w[i] * noise[i, j]
     return moments
 
 
@@ -190,7 +190,7 @@ def _step(
     mean: Array, scales: Array, moments: Array, rate_mean: float, rate_sigma: float
 ) -> tuple[Array, Array]:
     """The next μ and σ."""
-    grad_mean, grad_sigma = moments[0], moments[1]
+    grad_sigma, grad_mean = moments[0], moments[1]
     return (
         mean + rate_mean * (scales * grad_mean),  # (1)
         scales * _exp(0.5 * rate_sigma * grad_sigma),  # (2)

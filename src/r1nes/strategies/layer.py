@@ -1,7 +1,8 @@
 """The arithmetic of RkNES: its points, and the step from one distribution to the next.
 
 The equations are those of ``rank_k``. What a step needs of its samples are sums over them, and ``gather``
-adds them up: Σ w y, Σ w y² and PᵀWY.
+adds them up: Σ w y², Σ w y and PᵀWY. Arrays of d columns are those of any library; c and all else of k rows
+and columns are NumPy's.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import math
 
 import numpy as np
 
-from r1nes.arrays import Array
-from r1nes.compiled import NARROWEST, TILE
+from r1nes.arrays import Array, copied, host, like, namespace, stacked
 from r1nes.directions import PAIRED
+from r1nes.tiles import Room, added, filled
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PACE = 0.5  # of shrinking slots, relative to growing ones
@@ -23,42 +24,36 @@ TINY = 1e-37  # the least variance, far below what c may say
 NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
 
 
-def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array) -> None:
+def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
-    n, d = noise.shape
-    tile = max(NARROWEST, TILE // n)
-    P = (noise @ V.T) * np.expm1(c)
-    for start in range(0, d, tile):
-        cols = slice(start, start + tile)
-        x = X[:, cols]
-        np.matmul(P, V[:, cols], out=x)
+    xp = namespace(noise)
+    P = (noise @ V.T) * like(np.expm1(c), noise)
+
+    def formula(cols: slice, **into: Array) -> Array:
+        x: Array = xp.matmul(P, V[:, cols], **into)
         x += noise[:, cols]
-        x *= sigma * np.exp(log_scales[cols])
+        x *= sigma * xp.exp(log_scales[cols])
         x += mean[cols]
+        return x
+
+    return filled(formula, X)
 
 
-def _projections(Y: Array, V: Array) -> Array:
-    """P = YVᵀ."""
-    return Y @ V.T
-
-
-def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> None:
-    """Add Σ w y, Σ w y² and PᵀWY to ``sums``; Σ w, Σ w², the Σ w² of the mean, and n to ``numbers``.
+def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tuple[Array, Array]:
+    """With Σ w y², Σ w y and PᵀWY added to ``sums``; Σ w, Σ w², the Σ w² of the mean, and n to ``numbers``.
 
     The first row of ``w`` is for the mean, so for Σ w y; the second one for the covariance.
     """
-    n, d = noise.shape
-    weights = np.vstack([w[0], _projections(noise, V).T * w[1]])
-    tile = max(NARROWEST, TILE // n)
-    squared = np.empty((n, min(tile, d)), noise.dtype)
-    for start in range(0, d, tile):
-        y = noise[:, start : start + tile]
-        y2 = np.multiply(y, y, out=squared[:, : y.shape[1]])
-        weighted = weights @ y
-        sums[0, start : start + tile] += weighted[0]
-        sums[1, start : start + tile] += w[1] @ y2
-        sums[2:, start : start + tile] += weighted[1:]
+    n = len(noise)
+    P = host(noise @ V.T)
+    weights, of_squares = like(np.vstack([w[0], P.T * w[1]]), noise), like(w[1], noise)
+
+    def formula(cols: slice) -> tuple[Array, Array]:
+        y = noise[:, cols]
+        return of_squares @ (y * y), weights @ y
+
     numbers += np.array([w[1].sum(), w[1] @ w[1], w[0] @ w[0], n])
+    return added(formula, n, sums), numbers
 
 
 def step(
@@ -81,12 +76,12 @@ def step(
     rate_scales: float,
 ) -> tuple[Array, float, Array, Array, Array, Array, Array, Array, float]:
     """The next μ, λ, log D, V, c, p_σ, p_c, and the signal of D with the noise in it."""
-    d = mean.size
-    whitened, sampled, weighted = sums[0], sums[1], sums[2:]  # Σ w y, Σ w y², PᵀWY
+    xp, d = namespace(mean), len(mean)
+    sampled, whitened, weighted = sums[0], sums[1], sums[2:]  # Σ w y², Σ w y, PᵀWY
     total, n = float(numbers[0]), float(numbers[3])
     of_shape, of_mean = float(numbers[1]), float(numbers[2])  # Σ w²
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
-    D = np.exp(log_scales)
+    D = xp.exp(log_scales)
     walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
     mean = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT * path)
 
@@ -107,9 +102,7 @@ def step(
         path += math.sqrt(c_path * (2 - c_path) * mu) * walked
     followed = _stretched(path / D, V, -c)  # ŷ
     squares = sampled + followed * followed / mu
-    along = V @ followed / mu
-    for i in range(c.size):
-        weighted[i] += float(along[i]) * followed
+    weighted += (V @ followed / mu)[:, None] * followed
 
     # D, by the share of its gradient that is signal.
     memory = 0.7 / d
@@ -118,7 +111,7 @@ def step(
     power = float(signal @ signal)  # (d − 1) ρ times the noise
     heard = max(0.0, 1 - NOISE * (d - 1) * signal_noise / power) if power > 0 else 0.0  # 1 − s/ρ
     rate = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard
-    delta = np.clip(0.5 * rate * _gradient_of_scales(squares, weighted, V, c), -1, 1)
+    delta = xp.clip(0.5 * rate * _gradient_of_scales(squares, weighted, V, c), -1, 1)
 
     # The layer.
     rate = min(0.5, 4 * rate_shape * mu / (3 * d + 10))
@@ -126,7 +119,7 @@ def step(
     V, c = _turned(V, c, rate, within, rest, between, shrinking)
     log_sigma += 0.5 * rate_sigma * rate * rest
     if delta.any():
-        _transport(V, c, delta)
+        V = _transport(V, c, delta)
     shift = float(delta.mean())
     return mean, log_sigma + shift, log_scales + (delta - shift), V, c, path_sigma, path, signal, signal_noise
 
@@ -134,9 +127,9 @@ def step(
 def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> tuple[Array, float, Array]:
     """G_V (k, k), τ and H (k, d), from PᵀWY, Σ w‖y‖² and S = Σ w; H takes the place of PᵀWY."""
     k, d = V.shape
-    within = weighted @ V.T  # PᵀWP, since P = YVᵀ
+    within = host(weighted @ V.T)  # PᵀWP, since P = YVᵀ
     rest = (power - float(np.trace(within))) / (d - k) - total  # (2)
-    weighted -= within @ V  # (3)
+    weighted -= like(within, V) @ V  # (3)
     for i in range(k):
         within[i, i] -= total  # (1)
     return within, rest, weighted
@@ -144,17 +137,18 @@ def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> t
 
 def _stretched(y: Array, V: Array, c: Array) -> Array:
     """M y; with −c for c, M⁻¹ y."""
-    return y + (V @ y * np.expm1(c)) @ V
+    return y + (V @ y * like(np.expm1(c), V)) @ V
 
 
 def _gradient_of_scales(squares: Array, weighted: Array, V: Array, c: Array) -> Array:
     """The diagonal of G across what has grown, less its mean: (5)."""
     t = -np.expm1(-2 * np.maximum(c, 0))
-    along = weighted @ V.T  # PᵀWP
-    across, share = squares.copy(), np.ones_like(squares)  # share: of each coordinate that is left
+    along = host(weighted @ V.T)  # PᵀWP
+    across = copied(squares)
+    share = namespace(squares).ones_like(squares)  # of each coordinate that is left
     for i in range(c.size):
         if t[i] > 0:
-            across -= float(t[i]) * V[i] * (2 * weighted[i] - (along[i] * t) @ V)
+            across -= float(t[i]) * V[i] * (2 * weighted[i] - like(along[i] * t, V) @ V)
             share -= float(t[i] * (2 - t[i])) * V[i] * V[i]
     return across - share * float(across.sum() / share.sum())
 
@@ -175,34 +169,41 @@ def _turned(
     g, U = _eigh(root.reshape(-1, 1) * (rate * within) * root)
     grown = (U * np.exp(np.clip(g, -1, 1))) @ U.T
     variances, U = _eigh(stretch.reshape(-1, 1) * grown * stretch)  # ascending: shrinking ones first
-    V = U.T @ V + (U.T * turn) @ between
+    V = like(U.T, V) @ V + like(U.T * turn, V) @ between
 
     c = 0.5 * np.log(np.maximum(variances, TINY))
     c[:shrinking] = np.clip(c[:shrinking] + PULL * rate, SHORTEST, -LEAST)
     c[shrinking:] = np.clip(c[shrinking:], LEAST, LONGEST)
-    orthonormalise(V, c)
-    return V, c
+    return orthonormalise(V, c), c
 
 
-def _transport(V: Array, c: Array, delta: Array) -> None:
-    """Leave the long and the short axes V where they point, in place, while log D moves by ``delta``: (6)."""
-    grown = np.exp(delta)
+def _transport(V: Array, c: Array, delta: Array) -> Array:
+    """V such that long and short axes point where they did, while log D moves by ``delta``: (6).
+
+    NumPy's V is changed in place, here and below.
+    """
+    grown = namespace(delta).exp(delta)
+    rows = [*V]
     for i in range(c.size):
         if c[i] > 0:
-            V[i] /= grown
+            rows[i] /= grown
         else:
-            V[i] *= grown
-    orthonormalise(V, c)
+            rows[i] *= grown
+    return orthonormalise(stacked(rows, V), c)
 
 
-def orthonormalise(V: Array, c: Array) -> None:
-    """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least."""
-    order = np.argsort(-np.abs(c))
-    for i in range(c.size):
-        v = V[order[i]]
-        for j in range(i):
-            v -= (v @ V[order[j]]) * V[order[j]]
+def orthonormalise(V: Array, c: Array) -> Array:
+    """V with its rows made orthonormal; those with the largest |c| move the least."""
+    rows = [*V]
+    done: list[Array] = []
+    for i in np.argsort(-np.abs(c)).tolist():
+        v = rows[i]
+        for other in done:
+            v -= (v @ other) * other
         v /= math.sqrt(v @ v)
+        rows[i] = v
+        done.append(v)
+    return stacked(rows, V)
 
 
 def _eigh(A: Array) -> tuple[Array, Array]:

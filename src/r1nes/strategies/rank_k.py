@@ -45,10 +45,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.directions import paired
 from r1nes.strategies import layer_loops
 from r1nes.strategies.layer import LEAST, gather, orthonormalise, points, step
+from r1nes.tiles import room
 from r1nes.utilities import linear, logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
@@ -143,32 +144,30 @@ class RkNES:
     @property
     def noise_size(self) -> int:
         """Numbers per direction."""
-        return self.mean.size
+        return len(self.mean)
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for the directions ``noise``, one per row."""
-        X = np.empty_like(noise) if out is None else out
-        fill = layer_loops.points.fast if self.fast else points
-        fill(self.mean, self.sigma, self.log_scales, self.directions, self.stretches, noise, X)
-        return X
+        X = room(noise, len(self.mean)) if out is None else out
+        distribution = self.mean, self.sigma, self.log_scales, self.directions, self.stretches
+        if self.fast:
+            layer_loops.points.fast(*distribution, noise, X)
+            return X
+        return points(*distribution, noise, X)
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
         if self.fast:
             return self._fast_update(noise, utilities)
-        moments = self.moments()
-        self.gather(moments, noise, utilities)
-        return self.step(moments)
+        return self.step(self.gather(self.moments(), noise, utilities))
 
     def moments(self) -> Moments:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
-        d, k = self.mean.size, self.stretches.size
-        return np.zeros((2 + k, d), self.mean.dtype), np.zeros(4)
+        return zeros((2 + self.stretches.size, len(self.mean)), self.mean), np.zeros(4)
 
     def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
-        gather(self.directions, noise, _in_two_rows(utilities), *moments)
-        return moments
+        return gather(self.directions, noise, _in_two_rows(utilities), *moments)
 
     def step(self, moments: Moments) -> Self:
         """The next distribution, given the ``moments`` of all samples; they are used up."""
@@ -255,8 +254,9 @@ class RkNES:
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
-        layer = 1 + np.expm1(2 * self.stretches) @ (self.directions * self.directions)  # diag M²
-        return self.sigma * np.exp(self.log_scales) * np.sqrt(layer)
+        V, xp = self.directions, namespace(self.directions)
+        layer = 1 + like(np.expm1(2 * self.stretches), V) @ (V * V)  # diag M²
+        return self.sigma * xp.exp(self.log_scales) * xp.sqrt(layer)
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between, at little cost."""
@@ -265,25 +265,27 @@ class RkNES:
         return longest * math.exp(min(shrunk, 0.0)), longest * math.exp(max(grown, 0.0))
 
     def cov(self) -> Array:
-        """The covariance matrix, dense: for inspection and tests, not for large d."""
-        V, d = self.directions, self.mean.size
-        layer = np.eye(d) + (V.T * np.expm1(2 * self.stretches)) @ V
-        D = np.exp(self.log_scales)
+        """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        V, D = host(self.directions), np.exp(host(self.log_scales))
+        layer = np.eye(D.size) + (V.T * np.expm1(2 * self.stretches)) @ V
         return self.sigma**2 * D[:, None] * layer * D
 
     def condition(self) -> float:
         """A bound of the condition number of the covariance matrix: D's times the layer's."""
         layer = max(float(self.stretches[-1]), 0.0) - min(float(self.stretches[0]), 0.0)
-        return math.exp(2 * (float(np.ptp(self.log_scales)) + layer))
+        return math.exp(2 * (self._spread() + layer))
+
+    def _spread(self) -> float:
+        return float(self.log_scales.max() - self.log_scales.min())
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps: λ, the spread of D, each c, and how far the path goes along the longest."""
-        axis = np.exp(self.log_scales) * self.directions[-1]
+        axis = namespace(self.path).exp(self.log_scales) * self.directions[-1]
         lengths = math.sqrt(float(axis @ axis) * float(self.path @ self.path))
         c = {f"c{i}": float(value) for i, value in enumerate(self.stretches)}
         return {
             "lambda": self.log_sigma,
-            "spread": float(np.ptp(self.log_scales)),
+            "spread": self._spread(),
             "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
             **c,
         }
