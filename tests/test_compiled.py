@@ -40,7 +40,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_numba
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("d", "popsize"), [(2, 6), (8, 10), (600, 12)])
+@pytest.mark.parametrize(("d", "popsize"), [(2, 6), (8, 10), (130, 12), (600, 12)])
 def test_a_compiled_run_is_the_same_to_rounding(
     method: str, d: int, popsize: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +149,21 @@ def test_a_short_run_does_not_wait_for_numba(code: str) -> None:
 
 
 class TestStreaming:
+    @needs_numba
+    @pytest.mark.parametrize("method", METHODS)
+    def test_it_gives_the_same_run_compiled(self, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        at_once(monkeypatch)
+        whole, streamed = (
+            Optimizer(np.linspace(-1, 2, 130), 0.5, method=method, popsize=12, rng=1) for _ in range(2)
+        )
+        for _ in range(30):
+            X = whole.ask()
+            whole.tell(X, rosenbrock(X))
+            stream = streamed.ask(streaming=True)
+            streamed.tell(stream, [rosenbrock(x) for x in stream])
+            np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=1e-9, atol=1e-9)
+        assert streamed.strategy.fast
+
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("bounds", [None, [(-1.5, 2.5)] * 6])
     def test_it_gives_the_same_run(self, method: str, bounds: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.directions import DENSE, Directions
+from r1nes.directions import DENSE, Directions, Shifts
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
@@ -56,6 +56,20 @@ def test_any_row_can_be_drawn_alone(d: int, per_generation: int) -> None:
         generation, i = divmod(int(number), per_generation)
         alone = directions(d, per_generation).rows(generation + 1, i, i + 1)
         assert_array_equal(alone[0], rows[number])
+
+
+def test_shifts_are_the_same_directions() -> None:
+    """Unless they are of two blocks: row 130 begins the second one."""
+    source = directions(130, per_generation=12)
+    source.fast = True
+    for generation in range(1, 22):
+        shifts, rows = source.draw(generation, 0, 12), source.rows(generation, 0, 12)
+        if generation == 11:
+            assert_array_equal(shifts, rows)
+            continue
+        assert isinstance(shifts, Shifts)
+        for start, row in zip(shifts.starts, rows, strict=True):
+            assert_array_equal(np.roll(shifts.sequence, -start) * shifts.signs, row)
 
 
 @pytest.mark.parametrize("d", DIMS)

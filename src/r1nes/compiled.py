@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 TILE = 2**18  # numbers, of about the size of a second-level cache
 NARROWEST = 2**9  # columns of a tile, however many rows there are
-STRIP = 2**10  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
+STRIP = 2**9  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 

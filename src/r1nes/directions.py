@@ -21,9 +21,10 @@ what d normal numbers cost, and a block one FFT.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from r1nes.arrays import Array
 from r1nes.noise import Noise
@@ -38,6 +39,14 @@ def paired(n: int, d: int) -> bool:
     return d <= PAIRED * n
 
 
+class Shifts(NamedTuple):
+    """Directions of a large block that are not made yet: ``sequence`` from each of the ``starts`` on."""
+
+    sequence: Array  # √d w
+    signs: NDArray[np.int8]  # s
+    starts: NDArray[np.int64]
+
+
 class Directions:
     """Rows of ``width`` numbers, orthogonal in blocks, with the interface of ``Noise``."""
 
@@ -47,15 +56,15 @@ class Directions:
         """Nothing is drawn yet."""
         self.width, self.dtype, self.per_generation = width, dtype, per_generation
         self.pairs = per_generation // 2 if paired(per_generation, width) else 0  # in a generation
-        self.fast = False  # as for Noise, but there is nothing left to gain
+        self.fast = False  # whether directions are left to compiled arithmetic to make
         self.rows_at_once = width * max(1, TABLE // width**2)
-        self._table_fits = width**2 <= TABLE or self.pairs > width
+        self._table_fits = width <= DENSE or width**2 <= TABLE or self.pairs > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
         self._noise = Noise(seed, width, dtype)
         self._made = -1  # which blocks are at hand
         self._table: Array = np.empty(0)  # small blocks: their rows
-        self._shifts: Array = np.empty(0)  # a large block: a view of every shift of √d w, (d + 1, d)
-        self._signs: Array = np.empty(0)  # s
+        self._sequence: Array = np.empty(0)  # a large block: √d w
+        self._signs = np.empty(0, np.int8)  # and s
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
         """The directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
@@ -80,6 +89,29 @@ class Directions:
             number += taken
         return out
 
+    def draw(
+        self, generation: int, start: int, stop: int, out: Array | Shifts | None = None
+    ) -> Array | Shifts:
+        """The directions of samples ``start`` to ``stop`` − 1, made or not."""
+        shifts = self.shifts(generation, start, stop)
+        if shifts is not None:
+            return shifts
+        return self.rows(generation, start, stop, None if isinstance(out, Shifts) else out)
+
+    def shifts(self, generation: int, start: int, stop: int) -> Shifts | None:
+        """Directions that are not made yet, if compiled arithmetic can make them, of one large block."""
+        if not self.fast or self._table_fits or self.pairs or self.dtype != np.float64:
+            return None
+        block, row = divmod((generation - 1) * self.per_generation + start, self.rows_at_once)
+        if row + stop - start > self.rows_at_once:
+            return None
+        if block != self._made:
+            self._make(block)
+        return Shifts(self._sequence, self._signs, self._starts(row, row + stop - start))
+
+    def _starts(self, row: int, end: int) -> NDArray[np.int64]:
+        return -self.step * np.arange(row, end) % self.width
+
     def _row(self, number: int) -> tuple[int, int, int]:
         """Which row a direction is, with which sign, and how many after it follow the same rule."""
         if not self.pairs:
@@ -94,8 +126,11 @@ class Directions:
         if self._table.size:
             out[:] = self._table[row : row + len(out)]
         else:
-            for i in range(len(out)):
-                np.multiply(self._shifts[-self.step * (row + i) % self.width], self._signs, out=out[i])
+            signs = self._signs.astype(self.dtype)
+            for y, start in zip(out, self._starts(row, row + len(out)).tolist(), strict=True):
+                left = self.width - start
+                np.multiply(self._sequence[start:], signs[:left], out=y[:left])
+                np.multiply(self._sequence[:start], signs[left:], out=y[left:])
 
     def _make(self, number: int) -> None:
         d, blocks = self.width, self.rows_at_once // self.width
@@ -105,14 +140,13 @@ class Directions:
             Q *= math.sqrt(d) * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]  # else not uniform
             self._table = Q.reshape(-1, d).astype(self.dtype)
         else:
-            w = np.tile(math.sqrt(d) * _flat_sequences(rng, blocks, d), 2).astype(self.dtype)
-            shifts = np.lib.stride_tricks.sliding_window_view(w, d, axis=1)
-            signs = (1 - 2 * rng.integers(2, size=(blocks, d))).astype(self.dtype)
+            w = (math.sqrt(d) * _flat_sequences(rng, blocks, d)).astype(self.dtype)
+            signs = (1 - 2 * rng.integers(2, size=(blocks, d))).astype(np.int8)
             if self._table_fits:
-                rows = shifts[:, -self.step * np.arange(d) % d]
-                self._table = (rows * signs[:, None]).reshape(-1, d)
+                shifted = (np.arange(d) + self._starts(0, d)[:, None]) % d
+                self._table = (w[:, shifted] * signs[:, None]).reshape(-1, d).astype(self.dtype)
             else:
-                self._shifts, self._signs = shifts[0], signs[0]
+                self._sequence, self._signs = w[0], signs[0]
         if self.pairs > d:
             lengths = np.sqrt(rng.chisquare(d, (self.rows_at_once, 1)) / d)
             self._table = self._table * lengths.astype(self.dtype)

@@ -83,6 +83,8 @@ class Noise:
                 self._draw(out[first - start : last - start], generation, block)
         return out
 
+    draw = rows  # there is no other way
+
     def _draw(self, out: Array, generation: int, block: int) -> None:
         """The first rows of a block. Single precision is double precision, rounded."""
         if self.fast:

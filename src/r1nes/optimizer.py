@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
-from r1nes.arrays import Array, as_start
+from r1nes.arrays import Array, as_start, on_host
 from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in
 from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.compiled import available
@@ -178,8 +178,8 @@ class Optimizer:
         )
         self._fast = False  # whether numba was called in
         self._saving = SAVING + SAVING_PER_NUMBER * self.popsize * mean.size
-        self._asked: tuple[Array, bytes] | Stream | None = None  # the noise, and what tells its points
-        self._buffer: Array | None = None  # of the noise: fresh memory costs more than filling it
+        self._asked: tuple[Any, bytes] | Stream | None = None  # the noise, and what tells its points
+        self._buffer: Any = None  # of the noise: fresh memory costs more than filling it
         self._pending = Pending() if asynchronous else None
         self._drawn = 0  # rows of noise, if asynchronous
         self.best = math.inf
@@ -361,14 +361,15 @@ class Optimizer:
         """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
         self._fast = True
         if available():
-            self._noise.fast = True
-            mean = self.strategy.mean
-            if mean.dtype == np.float64 and self.popsize * mean.size <= SMALL:
+            mean, orthogonal = self.strategy.mean, self.strategy.orthogonal
+            small = self.popsize * len(mean) <= SMALL or orthogonal
+            if on_host(mean) and mean.dtype == np.float64 and small:
                 self.strategy = replace(self.strategy, fast=True)
+            self._noise.fast = self.strategy.fast or not orthogonal
 
-    def _draw(self) -> Array:
+    def _draw(self) -> Any:
         if self._pending is None:
-            self._buffer = self._noise.rows(self.generation + 1, 0, self.popsize, self._buffer)
+            self._buffer = self._noise.draw(self.generation + 1, 0, self.popsize, self._buffer)
             return self._buffer
         generation, row = divmod(self._drawn, self.popsize)
         self._drawn += 1

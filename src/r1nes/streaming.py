@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,9 @@ class Stream:
     def __iter__(self) -> Iterator[Array]:
         """Each point, to be evaluated or copied before the next one takes its place."""
         out = np.empty((1, self._strategy.mean.size), self._strategy.mean.dtype)
-        for noise in self.rows():
+        noise: Any = None
+        for i in range(self._popsize):
+            noise = self._noise.draw(self._generation, i, i + 1, noise)
             yield from self._points(noise, out)
 
     def rows(self) -> Iterator[Array]:
@@ -47,13 +50,21 @@ class Stream:
         """A point by its number."""
         return self._points(self._noise.rows(self._generation, sample, sample + 1))[0]
 
-    def _points(self, noise: Array, out: Array | None = None) -> Array:
+    def shifts(self) -> Any:
+        """The noise of all points, if it takes no memory."""
+        if not isinstance(self._noise, Directions):
+            return None
+        return self._noise.shifts(self._generation, 0, self._popsize)
+
+    def _points(self, noise: Any, out: Array | None = None) -> Array:
         points = self._strategy.sample(noise, out)
         return points if self._box is None else self._box.fold(points)
 
 
 def update(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
-    """The next distribution, from noise that is drawn again, one row at a time."""
+    """The next distribution, from noise that is drawn again, one row at a time or as strategies need it."""
+    if (shifts := stream.shifts()) is not None:
+        return strategy.update(shifts, utilities)
     moments = strategy.moments()
     for i, noise in enumerate(stream.rows()):
         moments = strategy.gather(moments, noise, utilities[..., i : i + 1])

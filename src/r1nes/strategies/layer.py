@@ -13,15 +13,8 @@ import numpy as np
 
 from r1nes.arrays import Array, copied, host, like, namespace, stacked
 from r1nes.directions import PAIRED
+from r1nes.strategies.layer_loops import DRIFT, LEAST, LONGEST, NOISE, PACE, PULL, SHORTEST, TINY, TURN
 from r1nes.tiles import Room, added, filled
-
-LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
-PACE = 0.5  # of shrinking slots, relative to growing ones
-PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
-DRIFT = 0.1  # of the mean along the path, in each generation
-TURN = 0.5  # the most that a direction turns in one generation, as a tangent
-TINY = 1e-37  # the least variance, far below what c may say
-NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
 
 
 def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:

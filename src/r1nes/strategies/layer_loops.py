@@ -1,40 +1,87 @@
-"""The arithmetic of ``layer`` as numba compiles it: the same, line by line, with loops for products."""
+"""The arithmetic of ``layer`` as numba compiles it: the same, with loops for products, and in place.
+
+``noise`` holds the directions or, if there are ``starts``, has room for some columns of those that the
+sequence, the signs and the starts make up: they are made where they are needed, and as often.
+
+Each pass over the variables goes strip by strip, and does all that does not depend on the whole of another
+one: with many variables a step is nothing but passes over memory.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
 from r1nes.compiled import STRIP, compiled, kernel
-from r1nes.directions import PAIRED
-from r1nes.strategies.layer import DRIFT, LEAST, LONGEST, NOISE, PACE, PULL, SHORTEST, TINY, TURN
+
+# Machine code is made anew when this file changes, so the constants of both forms are here.
+LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
+PACE = 0.5  # of shrinking slots, relative to growing ones
+PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+DRIFT = 0.1  # of the mean along the path, in each generation
+TURN = 0.5  # the most that a direction turns in one generation, as a tangent
+TINY = 1e-37  # the least variance, far below what c may say
+NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
 
 
 @compiled
-def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Array) -> None:
+def points(
+    mean: Array,
+    sigma: float,
+    log_scales: Array,
+    V: Array,
+    c: Array,
+    noise: Array,
+    sequence: Array,
+    signs: Any,
+    starts: Any,
+    X: Array,
+) -> None:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
-    _points(mean, sigma * np.exp(log_scales), V, np.expm1(c), noise, X)
+    n, d = X.shape
+    P = _projections(V, noise, sequence, signs, starts) * np.expm1(c)
+    strip = min(STRIP, noise.shape[1])
+    for start in range(0, d, strip):
+        stop = min(start + strip, d)
+        at = _columns(start, stop, noise, sequence, signs, starts)
+        scales = sigma * np.exp(log_scales[start:stop])
+        for i in range(n):
+            x = X[i, start:stop]
+            x[:] = noise[i, at : at + stop - start]
+            _add_rows(x, P[i], V, start)
+            _place(x, scales, mean[start:stop])
 
 
 @kernel
-def _points(mean: Array, scales: Array, V: Array, stretch: Array, noise: Array, X: Array) -> None:
-    n, d = noise.shape
-    k = stretch.size
-    p = np.empty(k)
-    for i in range(n):
-        y, x = noise[i], X[i]
-        for m in range(k):
-            p[m] = stretch[m] * _dot(V[m], y)
-        for start in range(0, d, STRIP):
-            part, at = x[start : start + STRIP], y[start : start + STRIP]
-            for j in range(part.size):
-                part[j] = at[j]
+def _columns(start: int, stop: int, noise: Array, sequence: Array, signs: Any, starts: Any) -> int:
+    """Have the columns from ``start`` to ``stop`` in ``noise``; where they begin there."""
+    for i in range(starts.size):
+        first = (starts[i] + start) % sequence.size
+        unbroken = min(stop - start, sequence.size - first)
+        _multiply(noise[i], sequence[first : first + unbroken], signs[start : start + unbroken])
+        rest = stop - start - unbroken
+        if rest:
+            _multiply(noise[i, unbroken:], sequence[:rest], signs[start + unbroken : stop])
+    return 0 if starts.size else start
+
+
+@kernel
+def _projections(V: Array, noise: Array, sequence: Array, signs: Any, starts: Any) -> Array:
+    """P = YVᵀ."""
+    n, (k, d) = noise.shape[0], V.shape
+    P, strip = np.zeros((n, k)), min(STRIP, noise.shape[1])
+    for start in range(0, d, strip):
+        stop = min(start + strip, d)
+        at = _columns(start, stop, noise, sequence, signs, starts)
+        for i in range(n):
+            y = noise[i, at : at + stop - start]
             for m in range(k):
-                _add(part, p[m], V[m, start : start + STRIP])
-            _scale(part, scales[start : start + STRIP], mean[start : start + STRIP])
+                P[i, m] += _dot(V[m, start:stop], y)
+    return P
 
 
 @compiled
@@ -50,148 +97,243 @@ def update(
     signal: Array,
     signal_noise: float,
     age: int,
+    paired: bool,
     noise: Array,
+    sequence: Array,
+    signs: Any,
+    starts: Any,
     w: Array,
     rate_mean: float,
     rate_sigma: float,
     rate_shape: float,
     rate_scales: float,
 ) -> tuple[Array, Array, float, float]:
-    """The next μ, log D, p_σ, p_c, the signal of D, and V, in rows; and c, λ, and the noise in the signal."""
-    n, d = noise.shape
-    k = c.size
-    sums = np.zeros((2 + k, d))
-    _gather(V, noise, w, sums)
-    whitened, sampled, weighted = sums[0], sums[1], sums[2:]  # Σ w y, Σ w y², PᵀWY
-    total, of_shape, of_mean = _sum(w[1]), _dot(w[1], w[1]), _dot(w[0], w[0])
+    """The next μ, log D, p_σ, p_c, the signal of D, and V, in rows; and c, λ, and the noise in the signal.
+
+    Until they are known, their rows hold what they are made of.
+    """
+    n, (k, d) = noise.shape[0], V.shape
     state = np.empty((5 + k, d))
+    walked, squares, whitened, sampled, weighted = state[0], state[1], state[2], state[4], state[5:]
+    stretch, along = np.expm1(c), np.zeros(k)
+    mean_sampled = _gather(V, noise, sequence, signs, starts, w, whitened, sampled, weighted, along) / d
+    total, of_shape, of_mean = _sum(w[1]), _dot(w[1], w[1]), _dot(w[0], w[0])
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
-    D = np.exp(log_scales)
-    walked = _stretched(whitened, V, c)
-    walked *= D  # Σ w (x − μ)/σ
-    state[0] = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT * path)
 
     # The path p_σ, and what its length makes of λ.
     c_sigma = (mu + 2) / (d + mu + 5)
     damping = 0.4 * (1 + c_sigma)
-    unit = mu if d <= PAIRED * n else 1 / of_mean  # 1/of_mean keeps the path at E‖N(0, I)‖, μ above it
-    state[2] = (1 - c_sigma) * path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * unit) * whitened
+    unit = mu if paired else 1 / of_mean  # 1/of_mean keeps the path at E‖N(0, I)‖, μ above it
+    of_whitened = math.sqrt(c_sigma * (2 - c_sigma) * unit)
+    power = _walk(log_scales, V, stretch * along, path_sigma, 1 - c_sigma, of_whitened, state)
     expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
-    excess = math.sqrt(_dot(state[2], state[2])) / expected
-    log_sigma = log_sigma + rate_sigma * c_sigma / damping * (excess - 1)
+    excess = math.sqrt(power) / expected
+    step_of_mean = rate_mean * math.exp(log_sigma)
+    log_sigma += rate_sigma * c_sigma / damping * (excess - 1)
 
-    # The path p_c, as one more sample.
+    # The path p_c, as one more sample, and μ.
     begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (age + 1)))  # the path p_σ starts at 0
     c_path = min(1.0, 1.2 / math.sqrt(d))
-    state[3] = (1 - c_path) * path
-    if excess < begun * (1.4 + 2 / (d + 1)):  # not longer than a steady state allows
-        _add(state[3], math.sqrt(c_path * (2 - c_path) * mu), walked)
-    followed = _stretched(state[3] / D, V, -c)  # ŷ
-    squares = sampled + followed * followed / mu
-    for i in range(k):
-        _add(weighted[i], _dot(V[i], followed) / mu, followed)
+    goes_on = excess < begun * (1.4 + 2 / (d + 1))  # not longer than a steady state allows
+    of_walked = math.sqrt(c_path * (2 - c_path) * mu) if goes_on else 0.0
+    for j in range(d):
+        state[3, j] = (1 - c_path) * path[j] + of_walked * walked[j]
+        state[0, j] = mean[j] + step_of_mean * (walked[j] + DRIFT * path[j])
+    followed = _followed(state[3], squares, V, c)  # ŷ
+    memory = 0.7 / d
+    within = np.zeros((k, k))  # PᵀWP
+    powers = _follow(followed, mu, V, signal, memory, mean_sampled, within, state)
 
     # D, by the share of its gradient that is signal.
-    memory = 0.7 / d
-    mean_sampled = _sum(sampled) / d
-    state[4] = (1 - memory) * signal + memory * (sampled - mean_sampled)
     signal_noise = (1 - memory) ** 2 * signal_noise + memory**2 * 2 * of_shape
-    power = _dot(state[4], state[4])  # (d − 1) ρ times the noise
-    heard = max(0.0, 1 - NOISE * (d - 1) * signal_noise / power) if power > 0 else 0.0  # 1 − s/ρ
-    rate = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard
-    within = np.empty((k, k))  # PᵀWP
-    for i in range(k):
-        for m in range(k):
-            within[i, m] = _dot(weighted[i], V[m])
-
-    learns = rate > 0
-    delta = _step_of_scales(0.5 * rate, squares, weighted, within, V, c) if learns else np.zeros(d)
+    noisy = NOISE * (d - 1) * signal_noise  # (d − 1) s
+    heard = max(0.0, 1 - noisy / powers[0]) if powers[0] > 0 else 0.0  # 1 − s/ρ
+    rate_of_scales = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard
+    share = followed
+    mean_gradient = _across(V, c, within, squares, share, weighted)
 
     # The layer.
     rate = min(0.5, 4 * rate_shape * mu / (3 * d + 10))
-    trace = 0.0
-    for i in range(k):
-        trace += within[i, i]
-        for m in range(k):
-            _add(weighted[i], -within[i, m], V[m])  # (3)
-    rest = (_sum(squares) - trace) / (d - k) - (total + 1 / mu)  # (2)
+    rest = (powers[1] - np.trace(within)) / (d - k) - (total + 1 / mu)  # (2)
     for i in range(k):
         within[i, i] -= total + 1 / mu + rest  # (1), less τ
-    c = _turned(V, c, rate, within, weighted, shrinking, state[5:])
+    c = _turned(V, c, rate, within, weighted, shrinking)
     log_sigma += 0.5 * rate_sigma * rate * rest
     shift = 0.0
-    if learns:
-        _transport(state[5:], c, delta)
-        shift = _sum(delta) / d
-    state[1] = log_scales + (delta - shift)
+    if rate_of_scales > 0:
+        for j in range(d):
+            delta = 0.5 * rate_of_scales * (squares[j] - share[j] * mean_gradient)
+            squares[j] = min(max(delta, -1.0), 1.0)
+        _transport(weighted, c, squares)
+        shift = _sum(squares) / d
+        for j in range(d):
+            state[1, j] = log_scales[j] + (squares[j] - shift)
+    else:
+        state[1] = log_scales
     return state, c, log_sigma + shift, signal_noise
 
 
 @kernel
-def _gather(V: Array, noise: Array, w: Array, sums: Array) -> None:
-    """Σ w y, Σ w y² and PᵀWY."""
-    n, d = noise.shape
-    k = V.shape[0]
-    wp = np.empty((n, k))
-    for i in range(n):
+def _gather(
+    V: Array,
+    noise: Array,
+    sequence: Array,
+    signs: Any,
+    starts: Any,
+    w: Array,
+    whitened: Array,
+    sampled: Array,
+    weighted: Array,
+    along: Array,
+) -> float:
+    """Σ w y, Σ w y² and PᵀWY; and of the first V Σ w y, of the second the sum."""
+    n, (k, d) = noise.shape[0], V.shape
+    weights = (_projections(V, noise, sequence, signs, starts) * w[1].reshape(-1, 1)).T.copy()  # PᵀW
+    total, strip = 0.0, min(STRIP, noise.shape[1])
+    for start in range(0, d, strip):
+        stop = min(start + strip, d)
+        at = _columns(start, stop, noise, sequence, signs, starts)
+        whitened[start:stop] = 0.0
+        sampled[start:stop] = 0.0
+        weighted[:, start:stop] = 0.0
+        _add_rows(whitened[start:stop], w[0], noise, at)
         for m in range(k):
-            wp[i, m] = w[1, i] * _dot(V[m], noise[i])
-    for start in range(0, d, STRIP):
+            _add_rows(weighted[m, start:stop], weights[m], noise, at)
         for i in range(n):
-            y = noise[i, start : start + STRIP]
-            _add(sums[0, start : start + STRIP], w[0, i], y)
-            _add_squares(sums[1, start : start + STRIP], w[1, i], y)
-            for m in range(k):
-                _add(sums[2 + m, start : start + STRIP], wp[i, m], y)
+            _add_squares(sampled[start:stop], w[1, i], noise[i, at : at + stop - start])
+        total += _sum(sampled[start:stop])
+        for m in range(k):
+            along[m] += _dot(V[m, start:stop], whitened[start:stop])
+    return total
 
 
 @kernel
-def _step_of_scales(rate: float, squares: Array, weighted: Array, within: Array, V: Array, c: Array) -> Array:
-    """The step along the diagonal of G across what has grown, less its mean: (5)."""
+def _walk(
+    log_scales: Array, V: Array, p: Array, path_sigma: Array, kept: float, of_whitened: float, state: Array
+) -> float:
+    """D M Σ w y, D, and p_σ in place of Σ w y; the square of its length."""
+    power = 0.0
+    for start in range(0, log_scales.size, STRIP):
+        stop = min(start + STRIP, log_scales.size)
+        walked, D, whitened = state[0, start:stop], state[1, start:stop], state[2, start:stop]
+        walked[:] = whitened
+        _add_rows(walked, p, V, start)
+        for j in range(D.size):
+            D[j] = math.exp(log_scales[start + j])
+            walked[j] *= D[j]  # Σ w (x − μ)/σ
+            whitened[j] = kept * path_sigma[start + j] + of_whitened * whitened[j]
+        power += _dot(whitened, whitened)
+    return power
+
+
+@kernel
+def _followed(path: Array, D: Array, V: Array, c: Array) -> Array:
+    """ŷ = M⁻¹ D⁻¹ p_c."""
+    y, p = np.empty(path.size), np.zeros(c.size)
+    for start in range(0, y.size, STRIP):
+        part, by = y[start : start + STRIP], D[start : start + STRIP]
+        for j in range(part.size):
+            part[j] = path[start + j] / by[j]
+        for m in range(c.size):
+            p[m] += _dot(V[m, start : start + STRIP], part)
+    for m in range(c.size):
+        p[m] *= math.expm1(-c[m])
+    for start in range(0, y.size, STRIP):
+        _add_rows(y[start : start + STRIP], p, V, start)
+    return y
+
+
+@kernel
+def _follow(
+    followed: Array,
+    mu: float,
+    V: Array,
+    signal: Array,
+    memory: float,
+    mean_sampled: float,
+    within: Array,
+    state: Array,
+) -> tuple[float, float]:
+    """Add ŷ to Σ w y² and PᵀWY, and Σ w y² to the signal; the square of its length, and Σ w‖y‖²."""
     k, d = V.shape
-    across, share = squares.copy(), np.ones(d)  # share: of each coordinate that is left
-    row = np.empty(d)
+    along = np.zeros(k)
+    for start in range(0, d, STRIP):
+        for m in range(k):
+            along[m] += _dot(V[m, start : start + STRIP], followed[start : start + STRIP]) / mu
+    power_of_signal, power = 0.0, 0.0
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        y, squares, sampled = followed[start:stop], state[1, start:stop], state[4, start:stop]
+        for j in range(y.size):
+            squares[j] = sampled[j] + y[j] * y[j] / mu
+            sampled[j] = (1 - memory) * signal[start + j] + memory * (sampled[j] - mean_sampled)
+        power += _sum(squares)
+        power_of_signal += _dot(sampled, sampled)
+        for i in range(k):
+            weighted = state[5 + i, start:stop]
+            _add(weighted, along[i], y)
+            for m in range(k):
+                within[i, m] += _dot(weighted, V[m, start:stop])
+    return power_of_signal, power
+
+
+@kernel
+def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, weighted: Array) -> float:
+    """The diagonal of G across what has grown, and the share of each coordinate that is left: (5); H: (3).
+
+    They take the places of Σ w y² and PᵀWY. The mean of the first, relative to the second.
+    """
+    k, d = V.shape
     t = np.empty(k)
     for i in range(k):
         t[i] = -math.expm1(-2 * max(c[i], 0.0))
-    for i in range(k):
-        if t[i] > 0:
-            for j in range(d):
-                row[j] = 2 * weighted[i, j]
-            for m in range(k):
-                _add(row, -within[i, m] * t[m], V[m])
-            for j in range(d):
-                across[j] -= t[i] * V[i, j] * row[j]
-                share[j] -= t[i] * (2 - t[i]) * V[i, j] * V[i, j]
-    mean = _sum(across) / _sum(share)
-    for j in range(d):
-        across[j] = min(max(rate * (across[j] - share[j] * mean), -1.0), 1.0)
-    return across
+    total, total_share = 0.0, 0.0
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        across, left = squares[start:stop], share[start:stop]
+        left[:] = 1.0
+        for i in range(k):
+            v, H = V[i, start:stop], weighted[i, start:stop]
+            if t[i] > 0:
+                twice = 2 * H
+                _add_rows(twice, -within[i] * t, V, start)
+                for j in range(v.size):
+                    across[j] -= t[i] * v[j] * twice[j]
+                    left[j] -= t[i] * (2 - t[i]) * v[j] * v[j]
+            _add_rows(H, -within[i], V, start)
+        total += _sum(across)
+        total_share += _sum(left)
+    return total / total_share
 
 
 @kernel
-def _turned(
-    V: Array, c: Array, rate: float, within: Array, between: Array, shrinking: int, turned: Array
-) -> Array:
-    """V and c after a step along (4), V in ``turned``: out of their span, and in it by an eigenproblem."""
-    k = c.size
-    turn, pace = np.empty(k), np.empty(k)
+def _turned(V: Array, c: Array, rate: float, within: Array, between: Array, shrinking: int) -> Array:
+    """V and c after a step along (4), V in place of ``between``: out of their span, and in it."""
+    k, d = V.shape
+    turn, pace, gram = np.zeros(k), np.empty(k), np.zeros((k, k))
+    for start in range(0, d, STRIP):
+        for i in range(k):
+            turn[i] += _dot(between[i, start : start + STRIP], between[i, start : start + STRIP])
     for i in range(k):
         pace[i] = PACE if i < shrinking else 1.0
-        turn[i] = rate * pace[i] / (2 * math.sinh(c[i]))  # e^c/(e^{2c} − 1) = 1/(2 sinh c)
-        tangent = abs(turn[i]) * math.sqrt(_dot(between[i], between[i]))
-        turn[i] *= min(1.0, TURN / max(tangent, TURN))
+        length, of_between = math.sqrt(turn[i]), rate * pace[i] / (2 * math.sinh(c[i]))
+        turn[i] = of_between * min(1.0, TURN / max(abs(of_between) * length, TURN))
     variances, U = _grown(c, rate, pace, within)
-    turned[:] = 0.0
-    for i in range(k):
-        for m in range(k):
-            _add(turned[i], U[m, i], V[m])
-            _add(turned[i], U[m, i] * turn[m], between[m])
+    axes = U.T.copy()
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        H = between[:, start:stop].copy()
+        for i in range(k):
+            v = between[i, start:stop]
+            v[:] = 0.0
+            _add_rows(v, axes[i], V, start)
+            _add_rows(v, axes[i] * turn, H, 0)
+        _add_products(gram, between, start, stop)
     for i in range(k):
         c_i = 0.5 * math.log(max(variances[i], TINY))
         shrunk = min(max(c_i + PULL * rate, SHORTEST), -LEAST)
         variances[i] = shrunk if i < shrinking else min(max(c_i, LEAST), LONGEST)
-    _orthonormalise(turned, variances)
+    _orthonormalise(between, variances, gram)
     return variances
 
 
@@ -218,37 +360,56 @@ def _grown(c: Array, rate: float, pace: Array, within: Array) -> tuple[Array, Ar
 @kernel
 def _transport(V: Array, c: Array, delta: Array) -> None:
     """Leave the long and the short axes V where they point, in place, while log D moves by ``delta``: (6)."""
-    grown = np.exp(delta)
-    for i in range(c.size):
-        if c[i] > 0:
-            for j in range(delta.size):
-                V[i, j] /= grown[j]
-        else:
-            for j in range(delta.size):
-                V[i, j] *= grown[j]
-    _orthonormalise(V, c)
+    gram = np.zeros((c.size, c.size))
+    for start in range(0, delta.size, STRIP):
+        stop = min(start + STRIP, delta.size)
+        grown = np.exp(delta[start:stop])
+        for i in range(c.size):
+            v = V[i, start:stop]
+            if c[i] > 0:
+                v /= grown
+            else:
+                v *= grown
+        _add_products(gram, V, start, stop)
+    _orthonormalise(V, c, gram)
 
 
 @kernel
-def _orthonormalise(V: Array, c: Array) -> None:
-    """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least."""
+def _add_products(gram: Array, V: Array, start: int, stop: int) -> None:
+    for i in range(V.shape[0]):
+        for m in range(i + 1):
+            gram[i, m] += _dot(V[i, start:stop], V[m, start:stop])
+            gram[m, i] = gram[i, m]
+
+
+@kernel
+def _orthonormalise(V: Array, c: Array, gram: Array) -> None:
+    """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least.
+
+    By Cholesky's decomposition of VVᵀ, which is well-conditioned, since V is nearly orthonormal.
+    """
+    k, d = V.shape
     order = _ascending(-np.abs(c))
-    for i in range(c.size):
-        v = V[order[i]]
-        for j in range(i):
-            _add(v, -_dot(v, V[order[j]]), V[order[j]])
-        length = math.sqrt(_dot(v, v))
-        for j in range(v.size):
-            v[j] /= length
-
-
-@kernel
-def _stretched(y: Array, V: Array, c: Array) -> Array:
-    """M y; with −c for c, M⁻¹ y."""
-    stretched = y.copy()
-    for i in range(c.size):
-        _add(stretched, _dot(V[i], y) * math.expm1(c[i]), V[i])
-    return stretched
+    T = np.zeros((k, k))  # the rows of the result, in terms of V
+    for i in range(k):
+        row = T[i]
+        row[order[i]] = 1.0
+        for m in range(i):
+            p = 0.0  # of the row that V has here, along a row of the result
+            for q in range(k):
+                p += gram[order[i], q] * T[m, q]
+            _add(row, -p, T[m])
+        power = 0.0
+        for p in range(k):
+            for q in range(k):
+                power += row[p] * gram[p, q] * row[q]
+        row /= math.sqrt(power)
+    for start in range(0, d, STRIP):
+        old = V[:, start : start + STRIP].copy()
+        for i in range(k):
+            v = V[order[i], start : start + STRIP]
+            v[:] = 0.0
+            _add_rows(v, T[i], old, 0)
 
 
 @kernel
@@ -275,16 +436,34 @@ def _add(out: Array, factor: float, x: Array) -> None:
 
 
 @kernel
+def _add_rows(out: Array, factors: Array, rows: Array, at: int) -> None:
+    """Add ``factors`` times ``rows``, from column ``at`` on; three at a time, to read ``out`` less often."""
+    n, width = factors.size, out.size
+    for i in range(0, n - 2, 3):
+        a, b, c = factors[i], factors[i + 1], factors[i + 2]
+        x, y, z = rows[i, at : at + width], rows[i + 1, at : at + width], rows[i + 2, at : at + width]
+        for j in range(width):
+            out[j] += a * x[j] + b * y[j] + c * z[j]
+    for i in range(n - n % 3, n):
+        _add(out, factors[i], rows[i, at : at + width])
+
+
+@kernel
 def _add_squares(out: Array, factor: float, x: Array) -> None:
     for j in range(out.size):
         out[j] += factor * x[j] * x[j]
 
 
 @kernel
-def _scale(out: Array, scales: Array, mean: Array) -> None:
-    """Multiply by ``scales`` and add ``mean``, in place."""
-    for j in range(out.size):
-        out[j] = mean[j] + scales[j] * out[j]
+def _place(x: Array, scales: Array, mean: Array) -> None:
+    for j in range(x.size):
+        x[j] = mean[j] + scales[j] * x[j]
+
+
+@kernel
+def _multiply(out: Array, x: Array, y: Any) -> None:
+    for j in range(x.size):
+        out[j] = x[j] * y[j]
 
 
 @kernel
@@ -309,16 +488,12 @@ def _eigh(A: Array) -> tuple[Array, Array]:
     k = A.shape[0]
     A, U = A.copy(), np.eye(k)
     for _ in range(50):
-        off = 0.0
+        turned = False
         for p in range(k):
             for q in range(p):
-                off = max(off, abs(A[p, q]) / math.sqrt(abs(A[p, p] * A[q, q]) + TINY))
-        if off < 1e-17:
-            break
-        for p in range(k):
-            for q in range(p):
-                if A[p, q] == 0.0:
+                if not A[p, q] * A[p, q] > 1e-34 * (abs(A[p, p] * A[q, q]) + TINY):
                     continue
+                turned = True
                 half = 0.5 * (A[p, p] - A[q, q]) / A[p, q]
                 t = math.copysign(1.0, half) / (abs(half) + math.sqrt(1 + half * half))
                 cos = 1 / math.sqrt(1 + t * t)
@@ -328,5 +503,11 @@ def _eigh(A: Array) -> tuple[Array, Array]:
                 for m in range(k):
                     A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
                     U[m, p], U[m, q] = cos * U[m, p] + sin * U[m, q], cos * U[m, q] - sin * U[m, p]
-    order = _ascending(np.diag(A))
-    return np.diag(A)[order], U[:, order]
+                A[p, q] = A[q, p] = 0.0
+        if not turned:
+            break
+    values = np.empty(k)
+    for p in range(k):
+        values[p] = A[p, p]
+    order = _ascending(values)
+    return values[order], U[:, order]

@@ -44,14 +44,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.directions import paired
+from r1nes.compiled import STRIP
+from r1nes.directions import Shifts, paired
 from r1nes.strategies import layer_loops
-from r1nes.strategies.layer import LEAST, gather, orthonormalise, points, step
+from r1nes.strategies.layer import gather, orthonormalise, points, step
+from r1nes.strategies.layer_loops import LEAST
 from r1nes.tiles import room
 from r1nes.utilities import linear, logarithmic
 
+MADE = Shifts(np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))  # none is left to be made
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 
@@ -146,18 +150,19 @@ class RkNES:
         """Numbers per direction."""
         return len(self.mean)
 
-    def sample(self, noise: Array, out: Array | None = None) -> Array:
+    def sample(self, noise: Array | Shifts, out: Array | None = None) -> Array:
         """Points for the directions ``noise``, one per row."""
-        X = room(noise, len(self.mean)) if out is None else out
         distribution = self.mean, self.sigma, self.log_scales, self.directions, self.stretches
-        if self.fast:
-            layer_loops.points.fast(*distribution, noise, X)
+        if isinstance(noise, Shifts) or self.fast:
+            directions = _in_parts(noise, len(self.mean))
+            X = np.empty((len(directions[0]), len(self.mean))) if out is None else out
+            layer_loops.points.fast(*distribution, *directions, X)
             return X
-        return points(*distribution, noise, X)
+        return points(*distribution, noise, room(noise, len(self.mean)) if out is None else out)
 
-    def update(self, noise: Array, utilities: Array) -> Self:
+    def update(self, noise: Array | Shifts, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        if self.fast:
+        if isinstance(noise, Shifts) or self.fast:
             return self._fast_update(noise, utilities)
         return self.step(self.gather(self.moments(), noise, utilities))
 
@@ -205,7 +210,7 @@ class RkNES:
             self.fast,
         )
 
-    def _fast_update(self, noise: Array, utilities: Array) -> Self:
+    def _fast_update(self, noise: Array | Shifts, utilities: Array) -> Self:
         w = _in_two_rows(utilities)
         if not w[0, 0] and not w[0].any():  # no sample carries any weight
             return self
@@ -222,7 +227,8 @@ class RkNES:
             self.signal,
             self.signal_noise,
             self.age,
-            noise,
+            paired(w.shape[1], self.mean.size),
+            *_in_parts(noise, self.mean.size),
             w,
             *rates,
         )
@@ -289,6 +295,13 @@ class RkNES:
             "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
             **c,
         }
+
+
+def _in_parts(noise: Array | Shifts, d: int) -> tuple[Array, Array, NDArray[np.int8], NDArray[np.int64]]:
+    """Directions, or room for some of their columns, and what is to be put there."""
+    if isinstance(noise, Shifts):
+        return np.empty((noise.starts.size, min(STRIP, d))), *noise
+    return noise, *MADE
 
 
 def _in_two_rows(utilities: Array) -> Array:
