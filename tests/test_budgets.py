@@ -15,6 +15,7 @@ import pytest
 import r1nes
 from functions import cigar, rosenbrock, sphere
 from r1nes.arrays import Array
+from r1nes.bench.problems import problem
 
 SEEDS = range(5)
 
@@ -38,6 +39,26 @@ def test_budget(
         x0 = np.random.default_rng(seed).uniform(-4, 4, d) if start is None else np.full(d, start)
         result = r1nes.minimize(
             fun, x0, sigma0=1.0, method=method, ftarget=1e-8, max_evals=10 * budget, vectorized=True, rng=seed
+        )
+        needed.append(result.nfev if result.success else float("inf"))
+    assert statistics.median(needed) <= budget, needed
+
+
+@pytest.mark.parametrize(("function", "budget"), [("f6", 4e4), ("f12", 8e4)])
+def test_many_more_samples_than_variables(function: str, budget: float) -> None:
+    """Sixteen times the default population of RkNES on the functions that once made its σ run away."""
+    needed = []
+    for seed in SEEDS:
+        fun, x0 = problem(function, 8, seed + 1), np.random.default_rng(seed).uniform(-4, 4, 8)
+        result = r1nes.minimize(
+            fun,
+            x0,
+            sigma0=2.0,
+            popsize=160,
+            ftarget=fun.fopt + 1e-8,
+            max_evals=5 * budget,
+            vectorized=True,
+            rng=seed,
         )
         needed.append(result.nfev if result.success else float("inf"))
     assert statistics.median(needed) <= budget, needed

@@ -3,8 +3,8 @@
 Independent samples look twice into some directions and hardly into others. These come in blocks of d, all
 orthogonal and of length √d, so that each block looks everywhere once: Σ yyᵀ = d I, exactly.
 
-With few variables a generation has each direction and its opposite: what a step then gains by going on is
-told from what it gains by turning. With many variables that would take twice as long to look everywhere.
+With few variables a generation has each direction and its opposite, and needs fewer evaluations for it. With
+many variables it would take twice as long to look everywhere.
 Where a generation takes more than d pairs, lengths are those of normal vectors: a search that looks
 everywhere in each generation would not notice, from one length alone, that its steps are too long.
 

@@ -13,7 +13,18 @@ import numpy as np
 
 from r1nes.arrays import Array, copied, host, like, namespace, stacked
 from r1nes.directions import PAIRED
-from r1nes.strategies.layer_loops import DRIFT, LEAST, LONGEST, NOISE, PACE, PULL, SHORTEST, TINY, TURN
+from r1nes.strategies.layer_loops import (
+    DRIFT,
+    FASTEST,
+    LEAST,
+    LONGEST,
+    NOISE,
+    PACE,
+    PULL,
+    SHORTEST,
+    TINY,
+    TURN,
+)
 from r1nes.tiles import Room, added, filled
 
 
@@ -76,20 +87,20 @@ def step(
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
     D = xp.exp(log_scales)
     walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
-    mean = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT * path)
+    mean = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT / math.sqrt(mu) * path)
 
     # The path p_σ, and what its length makes of λ.
     c_sigma = (mu + 2) / (d + mu + 5)
     damping = 0.4 * (1 + c_sigma)
-    unit = mu if d <= PAIRED * n else 1 / of_mean  # 1/of_mean keeps the path at E‖N(0, I)‖, μ above it
+    unit = mu if d <= PAIRED * n else 1 / of_mean  # without selection 1/of_mean keeps ‖p_σ‖ at E‖N(0, I)‖
     path_sigma = (1 - c_sigma) * path_sigma + math.sqrt(c_sigma * (2 - c_sigma) * unit) * whitened
     expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
     excess = math.sqrt(path_sigma @ path_sigma) / expected
-    log_sigma = log_sigma + rate_sigma * c_sigma / damping * (excess - 1)
+    log_sigma = log_sigma + rate_sigma * min(c_sigma / damping * (excess - 1), FASTEST)
 
     # The path p_c, as one more sample.
     begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (age + 1)))  # the path p_σ starts at 0
-    c_path = min(1.0, 1.2 / math.sqrt(d))
+    c_path = min(1.0, 0.6 / math.sqrt(d))
     path = (1 - c_path) * path
     if excess < begun * (1.4 + 2 / (d + 1)):  # not longer than a steady state allows
         path += math.sqrt(c_path * (2 - c_path) * mu) * walked
@@ -107,7 +118,7 @@ def step(
     delta = xp.clip(0.5 * rate * _gradient_of_scales(squares, weighted, V, c), -1, 1)
 
     # The layer.
-    rate = min(0.5, 4 * rate_shape * mu / (3 * d + 10))
+    rate = min(0.5, 5 * rate_shape * mu / (3 * d + 10))
     within, rest, between = natural_gradient(weighted, float(squares.sum()), total + 1 / mu, V)
     V, c = _turned(V, c, rate, within, rest, between, shrinking)
     log_sigma += 0.5 * rate_sigma * rate * rest

@@ -22,7 +22,8 @@ from r1nes.compiled import STRIP, compiled, kernel
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PACE = 0.5  # of shrinking slots, relative to growing ones
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
-DRIFT = 0.1  # of the mean along the path, in each generation
+DRIFT = 0.3  # of the mean along its path p_c/√μ_eff, in each generation
+FASTEST = 0.15  # growth of λ in a generation: a faster one outruns the mean, and never ends
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
 TINY = 1e-37  # the least variance, far below what c may say
 NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
@@ -128,17 +129,17 @@ def update(
     power = _walk(log_scales, V, stretch * along, path_sigma, 1 - c_sigma, of_whitened, state)
     expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
     excess = math.sqrt(power) / expected
-    step_of_mean = rate_mean * math.exp(log_sigma)
-    log_sigma += rate_sigma * c_sigma / damping * (excess - 1)
+    step_of_mean, drift = rate_mean * math.exp(log_sigma), DRIFT / math.sqrt(mu)
+    log_sigma += rate_sigma * min(c_sigma / damping * (excess - 1), FASTEST)
 
     # The path p_c, as one more sample, and μ.
     begun = math.sqrt(1 - (1 - c_sigma) ** (2 * (age + 1)))  # the path p_σ starts at 0
-    c_path = min(1.0, 1.2 / math.sqrt(d))
+    c_path = min(1.0, 0.6 / math.sqrt(d))
     goes_on = excess < begun * (1.4 + 2 / (d + 1))  # not longer than a steady state allows
     of_walked = math.sqrt(c_path * (2 - c_path) * mu) if goes_on else 0.0
     for j in range(d):
         state[3, j] = (1 - c_path) * path[j] + of_walked * walked[j]
-        state[0, j] = mean[j] + step_of_mean * (walked[j] + DRIFT * path[j])
+        state[0, j] = mean[j] + step_of_mean * (walked[j] + drift * path[j])
     followed = _followed(state[3], squares, V, c)  # ŷ
     memory = 0.7 / d
     within = np.zeros((k, k))  # PᵀWP
@@ -153,7 +154,7 @@ def update(
     mean_gradient = _across(V, c, within, squares, share, weighted)
 
     # The layer.
-    rate = min(0.5, 4 * rate_shape * mu / (3 * d + 10))
+    rate = min(0.5, 5 * rate_shape * mu / (3 * d + 10))
     rest = (powers[1] - np.trace(within)) / (d - k) - (total + 1 / mu)  # (2)
     for i in range(k):
         within[i, i] -= total + 1 / mu + rest  # (1), less τ

@@ -139,7 +139,7 @@ class RkNES:
     def default_utilities(n: int, d: int) -> Array:
         """One row for the mean, one for the covariance, where bad points tell as much as good ones.
 
-        The mean follows the best few where samples come in pairs, of which one is no better than chance.
+        The mean follows the best few where samples come in pairs.
         """
         best_few = logarithmic(n, zero_sum=True)
         evenly = linear(n, like=best_few)
