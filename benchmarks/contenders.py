@@ -35,8 +35,11 @@ Run = Callable[[Objective, int, int], None]  # (f, d, n)
 
 
 def ours(f: Objective, d: int, n: int, *, method: str, **settings: Any) -> None:
-    """A method of this package, by turns; ``stop`` is asked every generation, as ``minimize`` does."""
-    optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, rng=1, **settings)
+    """A method of this package, by turns; ``stop`` is asked every generation, as ``minimize`` does.
+
+    Random values let the step size shrink; without ``xtol`` there is no end to it.
+    """
+    optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, xtol=0, rng=1, **settings)
     X = None
     while True:
         optimizer.stop()

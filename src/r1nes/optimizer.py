@@ -48,7 +48,6 @@ PATIENCE = (
     1.0  # seconds that numba must have saved, had it been there from the first generation: it is loaded
 )
 SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # in about as much time, and per generation saves about these
-SMALL = 2**17  # numbers in a generation, up to which compiled arithmetic is faster than NumPy's
 BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
@@ -361,11 +360,10 @@ class Optimizer:
         """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
         self._fast = True
         if available():
-            mean, orthogonal = self.strategy.mean, self.strategy.orthogonal
-            small = self.popsize * len(mean) <= SMALL or orthogonal
-            if on_host(mean) and mean.dtype == np.float64 and small:
+            mean = self.strategy.mean
+            if on_host(mean) and mean.dtype == np.float64:
                 self.strategy = replace(self.strategy, fast=True)
-            self._noise.fast = self.strategy.fast or not orthogonal
+            self._noise.fast = self.strategy.fast or not self.strategy.orthogonal
 
     def _draw(self) -> Any:
         if self._pending is None:

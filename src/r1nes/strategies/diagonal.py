@@ -140,9 +140,12 @@ def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
 @_points.loops
 def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> Array:
     n, d = noise.shape
-    for i in range(n):
-        for j in range(d):
-            X[i, j] = mean[j] + scales[j] * noise[i, j]
+    for start in range(0, d, STRIP):
+        m, s = mean[start : start + STRIP], scales[start : start + STRIP]
+        for i in range(n):
+            x, y = X[i, start : start + STRIP], noise[i, start : start + STRIP]
+            for j in range(m.size):
+                x[j] = m[j] + s[j] * y[j]
     return X
 
 
@@ -178,10 +181,19 @@ def _gather(noise: Array, w: Array, moments: Array) -> Array:
 def _gather_loops(noise: Array, w: Array, moments: Array) -> Array:
     n, d = noise.shape
     for start in range(0, d, STRIP):
-        for i in range(n):
-            for j in range(start, min(start + STRIP, d)):
-                moments[0, j] += w[i] * (noise[i, j] * noise[i, j] - 1)
-                moments[1, j] += w[i] * noise[i, j]
+        stop = min(start + STRIP, d)
+        wss, ws = moments[0, start:stop], moments[1, start:stop]
+        for i in range(0, n - 1, 2):  # two at a time, to read the moments less often
+            a, b, s, t = w[i], w[i + 1], noise[i, start:stop], noise[i + 1, start:stop]
+            for j in range(ws.size):
+                ws[j] += a * s[j] + b * t[j]
+            for j in range(ws.size):
+                wss[j] += a * (s[j] * s[j] - 1) + b * (t[j] * t[j] - 1)
+        for i in range(n - n % 2, n):
+            a, s = w[i], noise[i, start:stop]
+            for j in range(ws.size):
+                ws[j] += a * s[j]
+                wss[j] += a * (s[j] * s[j] - 1)
     return moments
 
 

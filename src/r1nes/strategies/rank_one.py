@@ -31,7 +31,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.compiled import STRIP, compiled, loops_of, part
+from r1nes.compiled import STRIP, compiled, kernel, loops_of, part
 from r1nes.tiles import ALL, Room, columns, filled, room
 from r1nes.utilities import logarithmic
 
@@ -165,10 +165,12 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array
 @_points.loops
 def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> Array:
     n, d = X.shape
-    for i in range(n):
-        z = noise[i, d]
-        for j in range(d):
-            X[i, j] = mean[j] + sigma * (z * u[j] + noise[i, j])
+    for start in range(0, d, STRIP):
+        m, v = mean[start : start + STRIP], u[start : start + STRIP]
+        for i in range(n):
+            x, y, z = X[i, start : start + STRIP], noise[i, start : start + STRIP], noise[i, d]
+            for j in range(m.size):
+                x[j] = m[j] + sigma * (z * v[j] + y[j])
     return X
 
 
@@ -218,13 +220,18 @@ def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Mo
 def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
     n, d = noise.shape[0], len(u)
     r = math.sqrt(u @ u)
-    wb = np.empty(n)
+    wb, squares = np.zeros(n), np.zeros(n)
+    for start in range(0, d, STRIP):
+        v = u[start : start + STRIP]
+        for i in range(n):
+            y, p, q = noise[i, start : start + STRIP], 0.0, 0.0
+            for j in range(v.size):
+                p += y[j] * v[j]
+                q += y[j] * y[j]
+            wb[i] += p
+            squares[i] += q
     for i in range(n):
-        p, q, z = 0.0, 0.0, noise[i, d]
-        for j in range(d):
-            p += noise[i, j] * u[j]
-            q += noise[i, j] * noise[i, j]
-        p /= r
+        p, q, z = wb[i] / r, squares[i], noise[i, d]
         b = p + r * z
         wb[i] = w[i] * b
         numbers[0] += w[i]
@@ -232,12 +239,28 @@ def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array)
         numbers[2] += w[i] * b * p
         numbers[3] += w[i] * b * b
         numbers[4] += w[i] * (q - p * p) / (d - 1)
-    for start in range(0, d, STRIP):
-        for i in range(n):
-            for j in range(start, min(start + STRIP, d)):
-                sums[0, j] += w[i] * noise[i, j]
-                sums[1, j] += wb[i] * noise[i, j]
+    _add_weighted(noise, w, wb, sums)
     return sums, numbers
+
+
+@kernel
+def _add_weighted(noise: Array, w: Array, wb: Array, sums: Array) -> None:
+    n, d = noise.shape[0], sums.shape[1]
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        wy, wby = sums[0, start:stop], sums[1, start:stop]
+        for i in range(0, n - 1, 2):  # two at a time, to read the sums less often
+            y, next_y = noise[i, start:stop], noise[i + 1, start:stop]
+            a, next_a, b, next_b = w[i], w[i + 1], wb[i], wb[i + 1]
+            for j in range(wy.size):
+                wy[j] += a * y[j] + next_a * next_y[j]
+            for j in range(wy.size):
+                wby[j] += b * y[j] + next_b * next_y[j]
+        for i in range(n - n % 2, n):
+            y, a, b = noise[i, start:stop], w[i], wb[i]
+            for j in range(wy.size):
+                wy[j] += a * y[j]
+                wby[j] += b * y[j]
 
 
 @part
