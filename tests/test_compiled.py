@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,24 +13,25 @@ import numpy as np
 import pytest
 
 import r1nes.optimizer
-from functions import rosenbrock
+from functions import cigar, rosenbrock
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.compiled import available
 from r1nes.noise import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
+from r1nes.strategies.rank_k import RkNES
 from r1nes.utilities import assign, best_first
 
 METHODS = sorted(STRATEGIES)
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
 
 
-def run(optimizer: Optimizer, generations: int) -> list[Array]:
+def run(optimizer: Optimizer, generations: int, fun: Callable[[Array], Any] = rosenbrock) -> list[Array]:
     """The means, generation by generation."""
     means = []
     for _ in range(generations):
         X = optimizer.ask()
-        optimizer.tell(X, rosenbrock(X))
+        optimizer.tell(X, fun(X))
         means.append(optimizer.strategy.mean)
     return means
 
@@ -50,10 +52,31 @@ def test_a_compiled_run_is_the_same_to_rounding(
     optimizer = Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1)
     compiled = run(optimizer, 100)
     assert optimizer.strategy.fast
-    # RkNES turns its directions by eigenvectors, which magnify rounding as the weather does.
-    close = 1e-9 if method == "rknes" else 1e-12
-    np.testing.assert_allclose(compiled, plain, rtol=close, atol=close)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
     assert np.ptp(np.array(plain)[:, 0]) > 0.01, "the run must have gone somewhere"
+
+
+@needs_numba
+def test_rounding_grows_in_the_search_and_not_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the cigar a run departs as far if its directions are changed in the last digit at the start."""
+
+    def means(seed: int, *, changed: bool = False) -> Array:
+        optimizer = Optimizer(np.linspace(-1, 2, 8), 0.5, method="rknes", rng=seed)
+        assert isinstance(optimizer.strategy, RkNES)
+        if changed:
+            V = np.nextafter(optimizer.strategy.directions, 1)
+            optimizer.strategy = replace(optimizer.strategy, directions=V)
+        return np.array(run(optimizer, 100, cigar))
+
+    seeds = range(5)
+    plain, changed = [means(seed) for seed in seeds], [means(seed, changed=True) for seed in seeds]
+    at_once(monkeypatch)
+    compiled = [means(seed) for seed in seeds]
+    far, as_far = (
+        np.median([abs(b - a).max() for a, b in zip(plain, other, strict=True)])
+        for other in (compiled, changed)
+    )
+    assert 1e-13 < far < 10 * as_far
 
 
 @needs_numba
