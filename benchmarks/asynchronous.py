@@ -4,12 +4,13 @@
 
 Each evaluation takes a random time of mean 1, lognormal with a spread of 1 (one in twenty takes over three
 times the mean). The synchronous run waits for a whole generation, the asynchronous one never; medians of five
-seeds, on 20 variables.
+seeds, on 20 variables; solved are how many of them reach the target, synchronous and asynchronous.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import statistics
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -74,12 +75,12 @@ def asynchronous(fun: Callable[[Array], Array], optimizer: Optimizer, workers: i
 
 def main() -> None:
     """Print evaluations and time of both, for numbers of workers around the population."""
-    print("| function | method | workers / population | evaluations | time |")
-    print("|---|---|---|---|---|")
+    print("| function | method | workers / population | evaluations | time | solved |")
+    print("|---|---|---|---|---|---|")
     for fun in (sphere, ellipsoid, rosenbrock):
         for method in ("rknes", "snes")[: 1 if fun is rosenbrock else 2]:
             for workers in (4, 12, 24):
-                runs: dict[bool, list[tuple[int, float]]] = {False: [], True: []}
+                runs: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
                 for seed in range(5):
                     for patient, run in ((False, synchronous), (True, asynchronous)):
                         x0 = np.zeros(DIM) if fun is rosenbrock else np.full(DIM, 3.0)
@@ -87,15 +88,19 @@ def main() -> None:
                             x0, 1.0, method=method, popsize=12, ftarget=TARGET, asynchronous=patient, rng=seed
                         )
                         seconds = run(fun, optimizer, workers, seed)
-                        assert "ftarget" in optimizer.stop()
-                        runs[patient].append((optimizer.nfev, seconds))
+                        if "ftarget" in optimizer.stop():
+                            runs[patient].append((optimizer.nfev, seconds))
+                        else:
+                            runs[patient].append((math.inf, math.inf))
                 ratios = [
                     statistics.median(run[i] for run in runs[True])
                     / statistics.median(run[i] for run in runs[False])
                     for i in (0, 1)
                 ]
+                solved = [sum(math.isfinite(seconds) for _, seconds in runs[kind]) for kind in (False, True)]
                 print(
-                    f"| {fun.__name__} | {method} | {workers} / 12 | × {ratios[0]:.2f} | × {ratios[1]:.2f} |",
+                    f"| {fun.__name__} | {method} | {workers} / 12 | × {ratios[0]:.2f} | × {ratios[1]:.2f} "
+                    f"| {solved[0]}, {solved[1]} |",
                     flush=True,
                 )
 

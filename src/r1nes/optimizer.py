@@ -71,7 +71,7 @@ class Optimizer:
         ftol: Stop once the best values of recent generations differ by no more; 0 turns it off.
         max_condition: Stop once the covariance matrix's condition number exceeds it; by default
             what the method's arithmetic can bear.
-        asynchronous: Whether ``ask`` gives points one or two at a time, and ``tell`` takes them as they come:
+        asynchronous: Whether ``ask`` gives one point at a time, and ``tell`` takes them as they come:
             no worker waits for others, but points may be older than the distribution they change.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
