@@ -46,13 +46,14 @@ def points(
     n, d = X.shape
     P = _projections(V, noise, sequence, signs, starts) * np.expm1(c)
     strip = min(STRIP, noise.shape[1])
+    left = starts[: 0 if d <= strip else n]  # where there is but one strip, it is at hand
     for start in range(0, d, strip):
         stop = min(start + strip, d)
-        at = _columns(start, stop, noise, sequence, signs, starts)
+        at = _columns(start, stop, noise, sequence, signs, left)
         scales = sigma * np.exp(log_scales[start:stop])
         for i in range(n):
             x = X[i, start:stop]
-            x[:] = noise[i, at : at + stop - start]
+            _copy(x, noise[i, at : at + stop - start])
             _add_rows(x, P[i], V, start)
             _place(x, scales, mean[start:stop])
 
@@ -108,13 +109,15 @@ def update(
     rate_sigma: float,
     rate_shape: float,
     rate_scales: float,
-) -> tuple[Array, Array, float, float]:
-    """The next μ, log D, p_σ, p_c, the signal of D, and V, in rows; and c, λ, and the noise in the signal.
+    state: Array,
+    followed: Array,
+) -> tuple[Array, float, float]:
+    """The next c, λ, and noise in the signal; and in ``state`` μ, log D, p_σ, p_c, the signal of D, and V.
 
-    Until they are known, their rows hold what they are made of.
+    Until they are known, their rows hold what they are made of. NumPy's large arrays have larger pages than
+    numba's, so all that is large is given, with room for ŷ.
     """
     n, (k, d) = noise.shape[0], V.shape
-    state = np.empty((5 + k, d))
     walked, squares, whitened, sampled, weighted = state[0], state[1], state[2], state[4], state[5:]
     stretch, along = np.expm1(c), np.zeros(k)
     mean_sampled = _gather(V, noise, sequence, signs, starts, w, whitened, sampled, weighted, along) / d
@@ -140,7 +143,7 @@ def update(
     for j in range(d):
         state[3, j] = (1 - c_path) * path[j] + of_walked * walked[j]
         state[0, j] = mean[j] + step_of_mean * (walked[j] + drift * path[j])
-    followed = _followed(state[3], squares, V, c)  # ŷ
+    _followed(state[3], squares, V, c, followed)  # ŷ
     memory = 0.7 / d
     within = np.zeros((k, k))  # PᵀWP
     powers = _follow(followed, mu, V, signal, memory, mean_sampled, within, state)
@@ -171,7 +174,7 @@ def update(
             state[1, j] = log_scales[j] + (squares[j] - shift)
     else:
         state[1] = log_scales
-    return state, c, log_sigma + shift, signal_noise
+    return c, log_sigma + shift, signal_noise
 
 
 @kernel
@@ -191,12 +194,14 @@ def _gather(
     n, (k, d) = noise.shape[0], V.shape
     weights = (_projections(V, noise, sequence, signs, starts) * w[1].reshape(-1, 1)).T.copy()  # PᵀW
     total, strip = 0.0, min(STRIP, noise.shape[1])
+    left = starts[: 0 if d <= strip else n]
     for start in range(0, d, strip):
         stop = min(start + strip, d)
-        at = _columns(start, stop, noise, sequence, signs, starts)
-        whitened[start:stop] = 0.0
-        sampled[start:stop] = 0.0
-        weighted[:, start:stop] = 0.0
+        at = _columns(start, stop, noise, sequence, signs, left)
+        _fill(whitened[start:stop], 0.0)
+        _fill(sampled[start:stop], 0.0)
+        for m in range(k):
+            _fill(weighted[m, start:stop], 0.0)
         _add_rows(whitened[start:stop], w[0], noise, at)
         for m in range(k):
             _add_rows(weighted[m, start:stop], weights[m], noise, at)
@@ -217,7 +222,7 @@ def _walk(
     for start in range(0, log_scales.size, STRIP):
         stop = min(start + STRIP, log_scales.size)
         walked, D, whitened = state[0, start:stop], state[1, start:stop], state[2, start:stop]
-        walked[:] = whitened
+        _copy(walked, whitened)
         _add_rows(walked, p, V, start)
         for j in range(D.size):
             D[j] = math.exp(log_scales[start + j])
@@ -228,9 +233,9 @@ def _walk(
 
 
 @kernel
-def _followed(path: Array, D: Array, V: Array, c: Array) -> Array:
+def _followed(path: Array, D: Array, V: Array, c: Array, y: Array) -> None:
     """ŷ = M⁻¹ D⁻¹ p_c."""
-    y, p = np.empty(path.size), np.zeros(c.size)
+    p = np.zeros(c.size)
     for start in range(0, y.size, STRIP):
         part, by = y[start : start + STRIP], D[start : start + STRIP]
         for j in range(part.size):
@@ -241,7 +246,6 @@ def _followed(path: Array, D: Array, V: Array, c: Array) -> Array:
         p[m] *= math.expm1(-c[m])
     for start in range(0, y.size, STRIP):
         _add_rows(y[start : start + STRIP], p, V, start)
-    return y
 
 
 @kernel
@@ -292,7 +296,7 @@ def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, wei
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
         across, left = squares[start:stop], share[start:stop]
-        left[:] = 1.0
+        _fill(left, 1.0)
         for i in range(k):
             v, H = V[i, start:stop], weighted[i, start:stop]
             if t[i] > 0:
@@ -326,7 +330,7 @@ def _turned(V: Array, c: Array, rate: float, within: Array, between: Array, shri
         H = between[:, start:stop].copy()
         for i in range(k):
             v = between[i, start:stop]
-            v[:] = 0.0
+            _fill(v, 0.0)
             _add_rows(v, axes[i], V, start)
             _add_rows(v, axes[i] * turn, H, 0)
         _add_products(gram, between, start, stop)
@@ -409,7 +413,7 @@ def _orthonormalise(V: Array, c: Array, gram: Array) -> None:
         old = V[:, start : start + STRIP].copy()
         for i in range(k):
             v = V[order[i], start : start + STRIP]
-            v[:] = 0.0
+            _fill(v, 0.0)
             _add_rows(v, T[i], old, 0)
 
 
@@ -453,6 +457,18 @@ def _add_rows(out: Array, factors: Array, rows: Array, at: int) -> None:
 def _add_squares(out: Array, factor: float, x: Array) -> None:
     for j in range(out.size):
         out[j] += factor * x[j] * x[j]
+
+
+@kernel
+def _copy(out: Array, x: Array) -> None:
+    for j in range(out.size):
+        out[j] = x[j]
+
+
+@kernel
+def _fill(out: Array, value: float) -> None:
+    for j in range(out.size):
+        out[j] = value
 
 
 @kernel

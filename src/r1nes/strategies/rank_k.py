@@ -215,7 +215,9 @@ class RkNES:
         if not w[0, 0] and not w[0].any():  # no sample carries any weight
             return self
         rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
-        state, c, log_sigma, signal_noise = layer_loops.update.fast(
+        d, k = self.mean.size, self.stretches.size
+        state = np.empty((5 + k, d))
+        c, log_sigma, signal_noise = layer_loops.update.fast(
             self.mean,
             self.log_sigma,
             self.log_scales,
@@ -227,10 +229,12 @@ class RkNES:
             self.signal,
             self.signal_noise,
             self.age,
-            paired(w.shape[1], self.mean.size),
-            *_in_parts(noise, self.mean.size),
+            paired(w.shape[1], d),
+            *_in_parts(noise, d),
             w,
             *rates,
+            state,
+            np.empty(d),
         )
         return type(self)(
             state[0],
