@@ -58,6 +58,16 @@ def test_any_row_can_be_drawn_alone(d: int, per_generation: int) -> None:
         assert_array_equal(alone[0], rows[number])
 
 
+@pytest.mark.parametrize(("d", "n"), [(2, 6), (8, 10), (33, 14), (40, 11)])
+def test_what_is_drawn_are_the_rows(d: int, n: int) -> None:
+    """In blocks that end within a generation, too, and with what was drawn before as room for the next."""
+    source, other = directions(d, per_generation=n), directions(d, per_generation=n)
+    drawn = None
+    for generation in range(1, 3 * source.rows_at_once // n):
+        drawn = source.draw(generation, 0, n, drawn)
+        assert_array_equal(drawn, other.rows(generation, 0, n))
+
+
 def test_shifts_are_the_same_directions() -> None:
     """Unless they are of two blocks: row 130 begins the second one."""
     source = directions(130, per_generation=12)

@@ -63,6 +63,7 @@ class Directions:
         self._noise = Noise(seed, width, dtype)
         self._made = -1  # which blocks are at hand
         self._table: Array = np.empty(0)  # small blocks: their rows
+        self._generations: Array = np.empty(0)  # and those with their opposites, (generations, n, d)
         self._sequence: Array = np.empty(0)  # a large block: √d w
         self._signs = np.empty(0, np.int8)  # and s
 
@@ -70,12 +71,6 @@ class Directions:
         """The directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
-        if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation:
-            block, row = divmod((generation - 1) * self.pairs, self.rows_at_once)
-            if row + self.pairs <= self.rows_at_once:  # the common case, kept cheap
-                self._fill(out[: self.pairs], block, row)
-                np.negative(out[: self.pairs], out=out[self.pairs :])
-                return out
         number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
         first = number
         while number < end:
@@ -92,11 +87,18 @@ class Directions:
     def draw(
         self, generation: int, start: int, stop: int, out: Array | Shifts | None = None
     ) -> Array | Shifts:
-        """The directions of samples ``start`` to ``stop`` − 1, made or not."""
+        """The directions of samples ``start`` to ``stop`` − 1, made or not; to be read only."""
+        if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation:
+            block, row = divmod((generation - 1) * self.pairs, self.rows_at_once)
+            if row + self.pairs <= self.rows_at_once and self._table_fits:  # the common case, kept cheap
+                if block != self._made:
+                    self._make(block)
+                return self._generations[row // self.pairs]
         shifts = self.shifts(generation, start, stop)
         if shifts is not None:
             return shifts
-        return self.rows(generation, start, stop, None if isinstance(out, Shifts) else out)
+        ours = out is None or isinstance(out, Shifts) or out.base is not None  # and not to be changed
+        return self.rows(generation, start, stop, None if ours else out)
 
     def shifts(self, generation: int, start: int, stop: int) -> Shifts | None:
         """Directions that are not made yet, if compiled arithmetic can make them, of one large block."""
@@ -150,6 +152,11 @@ class Directions:
         if self.pairs > d:
             lengths = np.sqrt(rng.chisquare(d, (self.rows_at_once, 1)) / d)
             self._table = self._table * lengths.astype(self.dtype)
+        if self.pairs and self._table_fits:
+            first = -number * self.rows_at_once % self.pairs  # where a generation begins
+            count = (self.rows_at_once - first) // self.pairs
+            rows = self._table[first : first + count * self.pairs].reshape(count, self.pairs, d)
+            self._generations = np.concatenate([rows, -rows], axis=1)
         self._made = number
 
 
