@@ -97,8 +97,9 @@ class Directions:
         shifts = self.shifts(generation, start, stop)
         if shifts is not None:
             return shifts
-        ours = out is None or isinstance(out, Shifts) or out.base is not None  # and not to be changed
-        return self.rows(generation, start, stop, None if ours else out)
+        if isinstance(out, Shifts) or (out is not None and out.base is not None):  # ours, not to be changed
+            out = None
+        return self.rows(generation, start, stop, out)
 
     def shifts(self, generation: int, start: int, stop: int) -> Shifts | None:
         """Directions that are not made yet, if compiled arithmetic can make them, of one large block."""
