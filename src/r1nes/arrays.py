@@ -42,26 +42,46 @@ class Place:
         if self.library == "numpy":
             return np.asarray(values, self.dtype)
         if library_of(values) != self.library:
-            values = host(values)
+            values = np.ascontiguousarray(host(values))
         elif self.library == "torch":
             values = values.detach()  # type: ignore[union-attr]
-        xp = _namespaces(self.library)
+        xp = _namespace_of(self.library)
         return xp.asarray(values, dtype=getattr(xp, self.dtype.name), device=self.device)
 
+    def normal(self, key: np.random.SeedSequence, shape: tuple[int, ...]) -> Array:
+        """Standard normal numbers from the device's own generator, which ``key`` alone determines."""
+        if self.library == "torch":
+            import torch
 
-def place_of(x0: ArrayLike) -> Place:
-    """Where ``x0`` lives: numbers of a tensor must have 32 or 64 bits, NumPy's become float32 or float64."""
+            generator = torch.Generator(self.device)
+            generator.manual_seed(int(key.generate_state(1, np.uint64)[0]))
+            dtype = getattr(torch, self.dtype.name)
+            return torch.randn(shape, generator=generator, dtype=dtype, device=self.device)
+        if self.library != "jax":
+            raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX, got NumPy's")
+        import jax
+
+        first, second = (int(word) for word in key.generate_state(2))
+        with jax.default_device(self.device):
+            stream = jax.random.fold_in(jax.random.key(first), second)
+            return jax.random.normal(stream, shape, self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name: not every device can be sent to another process."""
+        return place_called, (self.name, self.dtype)
+
+
+def place_of(x0: Any) -> Place:
+    """Where ``x0`` lives, an array of float32 or float64."""
     library = library_of(x0)
-    if library == "numpy":
-        single = getattr(x0, "dtype", None) == np.float32
-        return Place("numpy", np.dtype(np.float32 if single else np.float64))
-    given: Any = x0
-    width = str(given.dtype).removeprefix("torch.")
+    width = str(x0.dtype).removeprefix("torch.")
     if width not in WIDTHS:
         raise TypeError(f"x0 of {library} must be float32 or float64, got {width}")
+    if library == "numpy":
+        return Place(library, x0.dtype)
     if library == "torch":
-        return Place(library, np.dtype(width), given.device)
-    devices = given.devices()
+        return Place(library, np.dtype(width), x0.device)
+    devices = x0.devices()
     if len(devices) != 1:
         raise ValueError(f"x0 must live on one device, got an array on {len(devices)}")
     return Place(library, np.dtype(width), *devices)
@@ -84,10 +104,10 @@ def place_called(name: str | None, dtype: np.dtype[Any]) -> Place:
     return Place(library, dtype, next(d for d in jax.devices(platform) if d.id == int(number)))
 
 
-def as_start(x0: ArrayLike) -> Array:
-    """A private, contiguous copy of ``x0`` on the host, as a vector of finite numbers.
+def as_start(x0: ArrayLike) -> tuple[Array, Place]:
+    """A private, contiguous copy of ``x0`` on the host, a vector of finite numbers, and where it came from.
 
-    float32 stays; all else becomes float64.
+    float32 stays; all else of NumPy's becomes float64, and of others it is refused.
     """
     given = np.atleast_1d(host(x0))
     if given.ndim != 1 or given.size == 0:
@@ -98,7 +118,7 @@ def as_start(x0: ArrayLike) -> Array:
     if not np.isfinite(start).all():
         first = int(np.flatnonzero(~np.isfinite(start))[0])
         raise ValueError(f"x0 must be finite, got x0[{first}] = {start[first]}")
-    return start
+    return start, place_of(start if library_of(x0) == "numpy" else x0)
 
 
 def library_of(x: object) -> str:
@@ -121,14 +141,15 @@ def host(x: Any) -> Array:
         return (x.float() if str(x.dtype) == "torch.bfloat16" else x).numpy()
     if library == "jax":
         return np.array(x.astype("float32") if str(x.dtype) == "bfloat16" else x)
-    if isinstance(x, list | tuple) and any(library_of(value) == "torch" for value in x):
+    listed = isinstance(x, list | tuple) and "torch" in sys.modules
+    if listed and any(library_of(value) == "torch" for value in x):
         x = [host(value) for value in x]  # NumPy would read those of the CPU only, without gradients
     return np.asarray(x)
 
 
 def namespace(x: Array) -> Any:
     """The functions of the array API standard for ``x``."""
-    return np if type(x) is np.ndarray else _namespaces(library_of(x))
+    return np if type(x) is np.ndarray else _namespace_of(library_of(x))
 
 
 def on_host(x: Array) -> bool:
@@ -162,7 +183,7 @@ def copied(x: Array) -> Array:
 
 
 @cache
-def _namespaces(library: str) -> Any:
+def _namespace_of(library: str) -> Any:
     if library == "numpy":
         return np
     with needs("array_api_compat", extra="arrays"):

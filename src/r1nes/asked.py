@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, Place, host, namespace, on_host
 
 COLUMNS = 256  # that tell one row from another; of more variables than these not all are compared
 
@@ -37,12 +39,13 @@ class Pending:
             return None
         taken, self._complete = self._complete[:n], self._complete[n:]
         noise, points, values = zip(*taken, strict=True)
-        return np.array(noise), np.array(points), np.array(values)
+        xp = namespace(noise[0])
+        return xp.stack(noise), xp.stack(points), np.array(values)
 
 
 def marks_of(points: Array) -> bytes:
     """What tells the rows of ``points`` from others: evenly spaced columns, bit for bit."""
-    return points[:, :: -(-points.shape[1] // COLUMNS)].tobytes()
+    return host(points[:, :: -(-points.shape[1] // COLUMNS)]).tobytes()
 
 
 def places_in(points: Array, asked: bytes) -> NDArray[np.intp] | slice:
@@ -63,17 +66,25 @@ def places_in(points: Array, asked: bytes) -> NDArray[np.intp] | slice:
     return found
 
 
-def checked_points(X: ArrayLike, n: int, mean: Array) -> Array:
-    """``X`` as ``n`` rows like ``mean``."""
-    points = np.asarray(X, mean.dtype)
-    if points.shape != (n, mean.size):
-        raise ValueError(f"X must be of shape {(n, mean.size)}, one row per point, got {points.shape}")
+def checked_points(X: ArrayLike, n: int, d: int, place: Place) -> Array:
+    """``X`` as ``n`` rows of ``d`` numbers there."""
+    points = place.array(X)
+    if points.shape != (n, d):
+        raise ValueError(f"X must be of shape {(n, d)}, one row per point, got {tuple(points.shape)}")
     return points
+
+
+def rows_of(points: Array, rows: NDArray[np.intp] | slice) -> Array:
+    """Those ``rows``, in that order."""
+    if on_host(points) or isinstance(rows, slice):
+        return points[rows]
+    xp: Any = namespace(points)
+    return xp.take(points, xp.asarray(rows, device=points.device), axis=0)
 
 
 def checked_values(values: ArrayLike, n: int) -> Array:
     """``values`` as ``n`` numbers."""
-    told = np.asarray(values)
+    told = host(values)
     if told.shape == (n,) and told.dtype.char == "d":  # the common case, kept cheap
         return told
     if told.dtype.kind not in "fiub":
@@ -84,4 +95,4 @@ def checked_values(values: ArrayLike, n: int) -> Array:
 
 
 def _key(x: Array) -> int:
-    return hash(x.tobytes())
+    return hash(host(x).tobytes())

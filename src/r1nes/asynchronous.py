@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, host
 from r1nes.evaluation import ATTEMPTS, MANY, lost_for_good
 from r1nes.interrupts import Interrupts
 from r1nes.optimizer import Optimizer
@@ -55,4 +55,4 @@ class Stream:
             if not self._queue:
                 self._queue.extend((x, 0) for x in optimizer.ask())
             x, losses = self._queue.popleft()
-            self._under_way[self._pool.submit(x[None])] = optimizer, x, losses
+            self._under_way[self._pool.submit(host(x[None]))] = optimizer, x, losses

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, Place, namespace
 
 BoundsLike = Bounds | Sequence[Any] | np.ndarray[Any, Any] | None
 
@@ -39,6 +39,15 @@ class Box:
         self._face = np.where(below, lower, np.where(above, upper, 0))
         self._other = np.where(above, upper, 0)
 
+    def on(self, place: Place) -> Box:
+        """The same box, for points that live elsewhere than on the host."""
+        if place.library == "numpy":
+            return self
+        box = Box.__new__(Box)
+        for name, array in vars(self).items():
+            setattr(box, name, place.array(np.array(array)))
+        return box
+
     @property
     def limits(self) -> Array:
         """The largest useful standard deviations: beyond, samples scatter over the whole box."""
@@ -46,16 +55,16 @@ class Box:
 
     def fold(self, points: Array) -> Array:
         """The ``points`` of the unbounded space, one per row, as points of the box."""
-        m, H, sign = self._margin, self._half_period, self._sign
+        xp, m, H, sign = namespace(points), self._margin, self._half_period, self._sign
         inside = (points >= self.lower + m) & (points <= self.upper - m)
         if inside.all():
             return points
-        t = np.abs(points - self._face + sign * m) % (2 * H)
-        t = np.minimum(t, 2 * H - t)  # the way from one turning point, of H to the next
-        way = np.minimum(t, H - t)
-        depth = np.where(way < 2 * m, way * way / (4 * m), way - m)  # below the nearer face
-        folded = np.where(t <= H - t, self._face + sign * depth, self._other - sign * depth)
-        return np.where(inside, points, np.clip(folded, self.lower, self.upper))
+        t = abs(points - self._face + sign * m) % (2 * H)
+        t = xp.minimum(t, 2 * H - t)  # the way from one turning point, of H to the next
+        way = xp.minimum(t, H - t)
+        depth = xp.where(way < 2 * m, way * way / (4 * m), way - m)  # below the nearer face
+        folded = xp.where(t <= H - t, self._face + sign * depth, self._other - sign * depth)
+        return xp.where(inside, points, xp.clip(folded, self.lower, self.upper))
 
     def unfold(self, x: Array) -> Array:
         """The point next to ``x`` that is folded to ``x``."""

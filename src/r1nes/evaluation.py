@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arguments import count, positive
-from r1nes.arrays import Array
+from r1nes.arrays import Array, Place, host
 from r1nes.objective import Function, Objective
 from r1nes.pools import Futures, Lost, Outcome, Pool, Processes, Ticket
 
@@ -32,13 +32,14 @@ MANY = 2**31  # workers, where nobody knows how many
 ON_FAILURE = ("raise", "worst")
 
 
-def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str) -> Objective:
-    """``fun`` as workers get it, and as ``on_failure`` says."""
+def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, place: Place) -> Objective:
+    """``fun`` as workers get it, and as ``on_failure`` says; its points live in ``place``."""
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {fun!r}")
     if on_failure not in ON_FAILURE:
         raise ValueError(f"on_failure must be one of {', '.join(ON_FAILURE)}, got {on_failure!r}")
-    return Objective(fun, args, worst=on_failure == "worst")
+    elsewhere = None if place.library == "numpy" else place
+    return Objective(fun, args, worst=on_failure == "worst", place=elsewhere)
 
 
 @contextmanager
@@ -86,6 +87,11 @@ def _pool(workers: Any, objective: Objective, timeout: float | None, stack: Exit
         return Futures(partial(_workers_of, workers), partial(_submit, workers, objective), timeout)
     if hasattr(workers, "get_executor"):  # a Dask client
         return Futures(partial(_threads_of, workers), partial(_scatter, workers, objective), timeout)
+    if objective.place is not None:
+        raise ValueError(
+            f"workers must be 1, 'threads:N', an Executor, a Dask client or a map where x0 is an array of "
+            f"{objective.place.library}, which does not survive the fork of a process; got {workers!r}"
+        )
     return Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
 
 
@@ -99,14 +105,15 @@ def _scatter(client: Any, objective: Objective, points: Array) -> Future[Any]:
 
 
 def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:
-    return np.array(list(map_(objective.value, points)), dtype=np.float64)
+    return np.array(list(map_(objective.value, host(points))), dtype=np.float64)
 
 
 def _evaluate_in_pool(pool: Pool, points: Array, *, worst: bool, single: bool) -> Array:
     pieces = len(points) if single else pool.workers
+    sent = host(points)
 
     def submit(rows: Rows) -> Ticket:
-        return pool.submit(points[rows[0] : rows[-1] + 1])
+        return pool.submit(sent[rows[0] : rows[-1] + 1])
 
     return gather(len(points), pieces, submit, pool.collect, worst=worst, pause=pool.pause)
 

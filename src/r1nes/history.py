@@ -9,6 +9,7 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
+from r1nes.arrays import host
 from r1nes.optimizer import Optimizer
 
 
@@ -38,9 +39,9 @@ class Recorder:
             "sigma": optimizer.strategy.sigma,
             **optimizer.strategy.scalars(),
         }
-        if optimizer.strategy.mean.size == 2:
+        if len(optimizer.strategy.mean) == 2:
             (var1, cov12), (_, var2) = optimizer.strategy.cov()
-            mean1, mean2 = optimizer.strategy.mean
+            mean1, mean2 = host(optimizer.strategy.mean)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
         for name, value in row.items():
             self._columns[name].append(value)

@@ -59,7 +59,8 @@ def minimize(
 
     Args:
         fun: The objective, ``fun(x, *args) -> number``. NaN ranks last, so it can mark a failure.
-        x0: Where to start, a vector of numbers.
+        x0: Where to start, a vector of numbers. If it is a tensor of PyTorch or an array of JAX, then ``fun``
+            gets such arrays, on the same device, and the search runs there.
         sigma0: The standard deviation of the first samples around ``x0``: about the distance at which the
             optimum is expected. By default 1, or 0.3 times the narrowest side of a finite box.
         args: More arguments of ``fun``.
@@ -93,7 +94,8 @@ def minimize(
         checkpoint_every: Seconds after which the file is written again, at the end of a generation; also
             written at the end of the run. 0 writes it after each generation.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
-        **settings: Whatever else ``Optimizer`` takes: ``utilities``, ``max_condition``, learning rates.
+        **settings: Whatever else ``Optimizer`` takes: ``utilities``, ``max_condition``, ``noise``, learning
+            rates.
 
     Returns:
         SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
@@ -127,7 +129,7 @@ def minimize(
         **settings,
     )
     search, recorder = Search(first, restarts), Recorder()
-    objective = objective_of(fun, args, on_failure)
+    objective = objective_of(fun, args, on_failure, first.place)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         if asynchronous:

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from r1nes.arrays import Array
+from r1nes.arrays import Array, Place, copied, host
 
 Function = Callable[..., Any]
 
@@ -20,24 +18,26 @@ Function = Callable[..., Any]
 class Objective:
     """``fun`` with its further arguments; with ``worst``, an exception of its own is worth NaN.
 
-    ``fun`` always gets copies, so it may change its argument.
+    ``fun`` always gets copies, so it may change its argument; with ``place``, arrays that live there.
     """
 
     fun: Function
     args: tuple[Any, ...] = ()
     worst: bool = False
+    place: Place | None = None  # if it is not NumPy's
 
     def value(self, x: Array) -> float:
         """Of one point."""
+        x = x if self.place is None else self.place.array(x)
         try:
-            value = self.fun(x.copy(), *self.args)
+            value = self.fun(copied(x), *self.args)
         except Exception:
             if self.worst:
                 return math.nan
             raise
         if isinstance(value, float):  # np.float64 too: the common case, kept cheap
             return value
-        number = np.asarray(value)
+        number = host(value)
         if number.size != 1 or number.dtype.kind not in "fiub":
             raise TypeError(f"fun must return one real number, got {value!r}")
         return float(number.item())
@@ -48,7 +48,7 @@ class Objective:
 
     def at_once(self, points: Array) -> Array:
         """Of points in rows, by a ``fun`` that takes them all."""
-        values = np.asarray(self.fun(points.copy(), *self.args))
+        values = host(self.fun(copied(points), *self.args))
         n = len(points)
         if values.shape not in ((n,), (n, 1)) or values.dtype.kind not in "fiub":
             raise TypeError(

@@ -13,10 +13,11 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
-from r1nes.arrays import Array, as_start, on_host
-from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in
+from r1nes.arrays import Array, as_start, copied, host
+from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.compiled import available
+from r1nes.device import Drawn, DrawnDirections, Sent, Source
 from r1nes.directions import Directions
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence
 from r1nes.settings import (
@@ -28,7 +29,7 @@ from r1nes.settings import (
     to_plain,
 )
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
-from r1nes.strategies import Strategy
+from r1nes.strategies import Strategy, placed
 from r1nes.streaming import Stream, update
 from r1nes.utilities import best_first, ranking
 
@@ -55,7 +56,8 @@ class Optimizer:
     """Minimises by turns: ``ask`` for points, evaluate them as you like, ``tell`` their values.
 
     Args:
-        x0: Where to start, a vector of numbers. float32 stays float32; all else becomes float64.
+        x0: Where to start, a vector of numbers. float32 stays float32; all else becomes float64. If it is a
+            tensor of PyTorch or an array of JAX, of float32 or float64, then so are points, on its device.
         sigma0: The standard deviation of the first samples around ``x0``, in the units of ``x0``. By
             default 1, or 0.3 times the narrowest side of a finite box.
         method: The search distribution: ``"rknes"``, ``"r1nes"``, ``"snes"`` or ``"xnes"``. By default
@@ -73,6 +75,8 @@ class Optimizer:
             what the method's arithmetic can bear.
         asynchronous: Whether ``ask`` gives one point at a time, and ``tell`` takes them as they come:
             no worker waits for others, but points may be older than the distribution they change.
+        noise: Where random numbers come from: None draws them on the host, the same ones for every array
+            library; ``"device"`` by the generator of the device on which ``x0`` lives.
         rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
         **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
             ``rate_shape``; for ``"rknes"`` also ``rate_scales``, ``rank`` and ``base``.
@@ -116,11 +120,12 @@ class Optimizer:
         ftol: float = 1e-12,
         max_condition: float | None = None,
         asynchronous: bool = False,
+        noise: str | None = None,
         rng: Seed = None,
         **settings: Any,
     ) -> None:
         """Checks every setting and draws nothing but what the method's start needs."""
-        mean = as_start(x0)
+        mean, self.place = as_start(x0)
         if method is None:
             method = "rknes" if mean.size > 1 else "snes"
         strategy_type = strategy_type_of(method, mean.size, settings)
@@ -129,10 +134,11 @@ class Optimizer:
         self.utilities = weights.astype(mean.dtype)
         edges = as_edges(bounds, mean)
         sigma0 = default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
-        self.box = None if edges is None else Box(*edges, sigma0)
+        box = None if edges is None else Box(*edges, sigma0)
+        self.box = None if box is None else box.on(self.place)
         self.seed = seed_sequence(rng)
         self.settings: dict[str, Any] = {
-            "x0": mean,
+            "x0": self.place.array(mean),
             "sigma0": sigma0,
             "method": method,
             "popsize": self.popsize,
@@ -145,6 +151,7 @@ class Optimizer:
             "ftol": ftol,
             "max_condition": max_condition,
             "asynchronous": asynchronous,
+            "noise": noise,
             "rng": self.seed,
             **settings,
         }
@@ -162,19 +169,16 @@ class Optimizer:
             max_condition=positive("max_condition", max_condition),
         )
         setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
-        centre = mean if self.box is None else self.box.unfold(mean)
-        self.strategy: Strategy = strategy_type.start(centre, sigma0, setup, **settings)
+        centre = mean if box is None else box.unfold(mean)
+        start = strategy_type.start(centre, sigma0, setup, **settings)
+        self.strategy: Strategy = placed(start, self.place)
         self.generation = 0
         self.restart = 0
         self.nfev = 0
         self.nan_count = 0
         self._earlier = 0  # generations of the runs before a restart
         self._blanks = 0  # generations of nothing but NaN, in a row
-        self._noise: Noise | Directions = (
-            Directions(self.seed, mean.size, mean.dtype, self.popsize)
-            if self.strategy.orthogonal
-            else Noise(self.seed, self.strategy.noise_size, mean.dtype)
-        )
+        self._noise = self._source(noise)
         self._fast = False  # whether numba was called in
         self._saving = SAVING + SAVING_PER_NUMBER * self.popsize * mean.size
         self._asked: tuple[Any, bytes] | Stream | None = None  # the noise, and what tells its points
@@ -183,7 +187,7 @@ class Optimizer:
         self._drawn = 0  # rows of noise, if asynchronous
         self.best = math.inf
         self.ranked: Array = np.empty(0)
-        self._best_x = mean
+        self._best_x = self.settings["x0"]
 
     @overload
     def ask(self, *, out: Array | None = None) -> Array: ...
@@ -196,28 +200,30 @@ class Optimizer:
 
         If asynchronous, another one in each call.
 
-        They are put into ``out``, if that is given: an earlier ask's array that is no longer needed saves the
-        memory of another one. With ``streaming`` they are never held at once: iterating over what is returned
-        gives one point after the other, in the same array, and ``tell`` takes it as ``X``.
+        They are put into ``out``, if that is given, an array of NumPy's: an earlier ask's that is no longer
+        needed saves the memory of another one. With ``streaming`` they are never held at once: iterating over
+        what is returned gives one point after the other, in the same array, and ``tell`` takes it as ``X``.
         """
         if not self._fast and (self.generation + 1) * self._saving > PATIENCE:
             self._compile()
         if streaming:
             return self._stream()
+        if out is not None and self.place.library != "numpy":
+            raise ValueError(f"out needs arrays of NumPy, and x0 is one of {self.place.library}")
         try:
             noise = self._asked[0] if isinstance(self._asked, tuple) else self._draw()
             points = self.strategy.sample(noise, out)
             if self.box is not None:
                 points = self.box.fold(points)
         except MemoryError:
-            size = f"{self.popsize} points of {self.strategy.mean.size} variables"
+            size = f"{self.popsize} points of {self._stopping.dim} variables"
             raise MemoryError(
                 f"{size} do not fit into memory; ask(streaming=True) holds one at a time"
             ) from None
         if self._pending is None:
             self._asked = noise, marks_of(points)
         else:
-            self._pending.ask(noise, points.copy())
+            self._pending.ask(noise, copied(points))
         return points
 
     def _stream(self) -> Stream:
@@ -251,16 +257,16 @@ class Optimizer:
         if asked is None:
             raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
         noise, marks = asked
-        points = checked_points(X, n, self.strategy.mean)
-        place = places_in(points, marks)  # where each row of the ask stands in X
-        told = checked_values(values, n)[place]
+        points = checked_points(X, n, self._stopping.dim, self.place)
+        rows = places_in(points, marks)  # where each row of the ask stands in X
+        told = checked_values(values, n)[rows]
         self._asked = None
         self.nfev += n
-        self._step(noise, points[place], told)
+        self._step(noise, rows_of(points, rows), told)
 
     def _tell_some(self, pending: Pending, X: ArrayLike, values: ArrayLike) -> None:
-        points = np.asarray(X, self.strategy.mean.dtype)
-        points = checked_points(points, len(points), self.strategy.mean)
+        points = self.place.array(X)
+        points = checked_points(points, len(points), self._stopping.dim, self.place)
         told = checked_values(values, len(points))
         pending.tell(points, told)
         self.nfev += len(points)
@@ -294,7 +300,7 @@ class Optimizer:
         stop = self.stop()
         result: OptimizeResult = OptimizeResult()
         result.update(
-            x=self._best_x.copy(),
+            x=copied(self._best_x),
             fun=self.best,
             nfev=self.nfev,
             nit=self._earlier + self.generation,
@@ -330,40 +336,58 @@ class Optimizer:
             raise ValueError(f"{os.fspath(path)} holds no Optimizer: {error!r}") from None
 
     def state(self) -> dict[str, Any]:
-        """All that the run depends on, as plain values and arrays."""
+        """All that the run depends on, as plain values and arrays of NumPy's."""
+        strategy = {field.name: getattr(self.strategy, field.name) for field in fields(self.strategy)}
         return {
             "settings": to_plain(self.settings),
-            "strategy": {field.name: getattr(self.strategy, field.name) for field in fields(self.strategy)},
+            "strategy": {name: _on_host(value) for name, value in strategy.items()},
             "stopping": self._stopping.state(),
             "asked": self._asked is not None,
-            "counts": {name: getattr(self, name) for name in COUNTS},
+            "counts": {name: _on_host(getattr(self, name)) for name in COUNTS},
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """The Optimizer whose ``state`` this is."""
         optimizer = cls(**from_plain(state["settings"]))
-        optimizer.strategy = replace(optimizer.strategy, **state["strategy"])
+        optimizer.strategy = placed(optimizer.strategy, optimizer.place, **state["strategy"])
         optimizer._stopping.restore(state["stopping"])
         for name in COUNTS:
             setattr(optimizer, name, state["counts"][name])
+        optimizer._best_x = optimizer.place.array(optimizer._best_x)
         if state["asked"]:
             optimizer.ask()
         return optimizer
 
     def _keep_best(self, points: Array | Stream, values: Array, first: int) -> None:
         if values[first] < self.best:
-            self._best_x = points.point(int(first)) if isinstance(points, Stream) else points[first].copy()
+            self._best_x = points.point(int(first)) if isinstance(points, Stream) else copied(points[first])
             self.best = float(values[first])
 
     def _compile(self) -> None:
         """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
         self._fast = True
         if available():
-            mean = self.strategy.mean
-            if on_host(mean) and mean.dtype == np.float64:
+            if self.place.library == "numpy" and self.place.dtype == np.float64:
                 self.strategy = replace(self.strategy, fast=True)
             self._noise.fast = self.strategy.fast or not self.strategy.orthogonal
+
+    def _source(self, noise: str | None) -> Source:
+        if noise not in (None, "device"):
+            raise ValueError(f"noise must be None or 'device', got {noise!r}")
+        place, width = self.place, self.strategy.noise_size
+        on_device = place.library != "numpy"
+        if noise == "device":
+            if not on_device:
+                raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
+            kind = DrawnDirections if self.strategy.orthogonal else Drawn
+            return kind(self.seed, width, place, self.popsize)
+        source = (
+            Directions(self.seed, width, place.dtype, self.popsize)
+            if self.strategy.orthogonal
+            else Noise(self.seed, width, place.dtype)
+        )
+        return Sent(source, place) if on_device else source
 
     def _draw(self) -> Any:
         if self._pending is None:
@@ -383,3 +407,8 @@ class Optimizer:
                 f"fun must return a number somewhere, got nothing but NaN in {BLANK_GENERATIONS} generations "
                 f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
             )
+
+
+def _on_host(value: Any) -> Any:
+    """An array as NumPy's; all else as it is."""
+    return host(value) if hasattr(value, "shape") else value

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from r1nes import __version__, plotting
-from r1nes.arrays import Array
+from r1nes.arrays import Array, host
 from r1nes.extras import needs
 from r1nes.plotting import Contour
 from r1nes.restarts import Search
@@ -37,7 +37,7 @@ class Report:
         result, settings = self.result, self.search.settings
         return {
             "function": self.fun["name"],
-            "method": f"{settings['method']}, {settings['x0'].size:,} variables",
+            "method": f"{settings['method']}, {len(settings['x0']):,} variables",
             "population": f"{self.search.optimizer.popsize}, after {result.restarts} restarts",
             "generations": f"{result.nit:,}",
             "evaluations": f"{result.nfev:,}, of which {result.nan_count:,} NaN",
@@ -59,7 +59,7 @@ class Report:
         environment = jinja2.Environment(
             loader=jinja2.PackageLoader("r1nes"), autoescape=True, trim_blocks=True, lstrip_blocks=True
         )
-        stds = self.search.optimizer.strategy.stds()
+        x, stds = host(self.result.x), host(self.search.optimizer.strategy.stds())
         page = environment.get_template("report.html").render(
             name=self.path.name,
             facts=self.facts(),
@@ -67,8 +67,8 @@ class Report:
             course=_svg(lambda figure: plotting.draw(figure, self.history, contour)),
             deviations=_svg(lambda figure: _draw_deviations(figure, stds)),
             two_variables="mean1" in self.history,
-            variables=list(zip(self.result.x[:SHOWN], stds[:SHOWN], strict=True)),
-            left_out=max(0, self.result.x.size - SHOWN),
+            variables=list(zip(x[:SHOWN], stds[:SHOWN], strict=True)),
+            left_out=max(0, x.size - SHOWN),
             version=__version__,
         )
         to.parent.mkdir(parents=True, exist_ok=True)

@@ -31,8 +31,8 @@ class Result(OptimizeResult):
         """
         if not self.history:
             raise ValueError("there is nothing to plot: no generation is complete")
-        if contour is not None and self.x.size != 2:
-            raise ValueError(f"contour needs a function of 2 variables, this one has {self.x.size}")
+        if contour is not None and len(self.x) != 2:
+            raise ValueError(f"contour needs a function of 2 variables, this one has {len(self.x)}")
         with needs("matplotlib", extra="plot"):
             from matplotlib import pyplot
 

@@ -102,7 +102,7 @@ def _print(result: Result, function: str, options: argparse.Namespace) -> None:
         print(json.dumps(_plain(result) | {"function": function, "checkpoint": checkpoint}))
         return
     print(f"{result.fun:.12g} after {result.nfev:,} evaluations. {result.message}")
-    if result.x.size <= PRINTED:
+    if len(result.x) <= PRINTED:
         print("x =", ", ".join(f"{value:.12g}" for value in result.x))
 
 

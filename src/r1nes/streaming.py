@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from r1nes.arrays import Array
 from r1nes.bounds import Box
+from r1nes.device import Source
 from r1nes.directions import Directions
-from r1nes.noise import Noise
 from r1nes.strategies import Strategy
+from r1nes.tiles import room
 
 
 class Stream:
@@ -22,7 +21,7 @@ class Stream:
     """
 
     def __init__(
-        self, strategy: Strategy, noise: Noise | Directions, generation: int, popsize: int, box: Box | None
+        self, strategy: Strategy, noise: Source, generation: int, popsize: int, box: Box | None
     ) -> None:
         """Nothing is drawn yet."""
         self._strategy, self._noise, self._generation = strategy, noise, generation
@@ -34,7 +33,8 @@ class Stream:
 
     def __iter__(self) -> Iterator[Array]:
         """Each point, to be evaluated or copied before the next one takes its place."""
-        out = np.empty((1, self._strategy.mean.size), self._strategy.mean.dtype)
+        mean = self._strategy.mean
+        out = room(mean[None, :], len(mean))
         noise: Any = None
         for i in range(self._popsize):
             noise = self._noise.draw(self._generation, i, i + 1, noise)
@@ -42,9 +42,10 @@ class Stream:
 
     def rows(self) -> Iterator[Array]:
         """The noise of each point, in the same array."""
-        out = np.empty((1, self._noise.width), self._noise.dtype)
+        out = None
         for i in range(self._popsize):
-            yield self._noise.rows(self._generation, i, i + 1, out)
+            out = self._noise.rows(self._generation, i, i + 1, out)
+            yield out
 
     def point(self, sample: int) -> Array:
         """A point by its number."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arguments import count
+from r1nes.arrays import copied
 from r1nes.bounds import BoundsLike
 from r1nes.minimize import minimize
 from r1nes.objective import Function
@@ -96,4 +97,4 @@ def _call(callback: Callable[..., object], result: OptimizeResult) -> None:
     if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
         callback(intermediate_result=result)
     else:
-        callback(result.x.copy())
+        callback(copied(result.x))

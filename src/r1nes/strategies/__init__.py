@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, Place
 from r1nes.strategies.diagonal import SNES
 from r1nes.strategies.full import XNES
 from r1nes.strategies.rank_k import RkNES
@@ -17,6 +18,9 @@ class Strategy(Protocol):
     """What a search distribution must offer; ``sample`` and ``update`` change nothing in place.
 
     Rates and other settings are keyword-only parameters of ``start``, and so of ``Optimizer``.
+
+    Arrays with a column per variable, noise and points are those of any library; it starts with NumPy's.
+    Utilities and whatever else is small are NumPy's.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]  # frozen, and made of numbers and arrays only
@@ -102,6 +106,19 @@ class Strategy(Protocol):
     def scalars(self) -> dict[str, float]:
         """The numbers that a history keeps of each generation, beside σ."""
         ...
+
+
+def placed(strategy: Strategy, place: Place, **changes: Any) -> Strategy:
+    """The ``strategy`` with some fields changed, and its arrays with a column per variable in ``place``."""
+    state = {field.name: getattr(strategy, field.name) for field in fields(strategy)} | changes
+    d = len(strategy.mean)
+    return replace(
+        strategy,
+        **{
+            name: place.array(value) if isinstance(value, np.ndarray) and value.shape[-1:] == (d,) else value
+            for name, value in state.items()
+        },
+    )
 
 
 STRATEGIES: dict[str, type[Strategy]] = {"r1nes": R1NES, "rknes": RkNES, "snes": SNES, "xnes": XNES}

@@ -168,7 +168,7 @@ def _moments_loops(mean: Array) -> Array:
 
 def _gather(noise: Array, w: Array, moments: Array) -> Array:
     """The ``moments`` with ∇σ = Σ w s² − Σ w and ∇μ = Σ w s added."""
-    weights, total = like(w, noise), float(w.sum())
+    weights, total = like(w, noise), float(np.add.reduce(w))  # which is faster than sum
 
     def formula(c: slice) -> tuple[Array, Array]:
         s = noise[:, c]

@@ -50,7 +50,7 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tup
     """
     n = len(noise)
     P = host(noise @ V.T)
-    weights, of_squares = like(np.vstack([w[0], P.T * w[1]]), noise), like(w[1], noise)
+    weights, of_squares = like(np.concatenate([w[:1], P.T * w[1]]), noise), like(w[1], noise)
 
     def formula(cols: slice) -> tuple[Array, Array]:
         y = noise[:, cols]
@@ -132,7 +132,7 @@ def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> t
     """G_V (k, k), τ and H (k, d), from PᵀWY, Σ w‖y‖² and S = Σ w; H takes the place of PᵀWY."""
     k, d = V.shape
     within = host(weighted @ V.T)  # PᵀWP, since P = YVᵀ
-    rest = (power - float(np.trace(within))) / (d - k) - total  # (2)
+    rest = (power - float(within.trace())) / (d - k) - total  # (2)
     weighted -= like(within, V) @ V  # (3)
     for i in range(k):
         within[i, i] -= total  # (1)
@@ -171,13 +171,13 @@ def _turned(
         within[i, i] -= rest
     root, stretch = np.sqrt(pace), np.exp(c)
     g, U = _eigh(root.reshape(-1, 1) * (rate * within) * root)
-    grown = (U * np.exp(np.clip(g, -1, 1))) @ U.T
+    grown = (U * np.exp(_clipped(g, -1, 1))) @ U.T
     variances, U = _eigh(stretch.reshape(-1, 1) * grown * stretch)  # ascending: shrinking ones first
     V = like(U.T, V) @ V + like(U.T * turn, V) @ between
 
     c = 0.5 * np.log(np.maximum(variances, TINY))
-    c[:shrinking] = np.clip(c[:shrinking] + PULL * rate, SHORTEST, -LEAST)
-    c[shrinking:] = np.clip(c[shrinking:], LEAST, LONGEST)
+    c[:shrinking] = _clipped(c[:shrinking] + PULL * rate, SHORTEST, -LEAST)
+    c[shrinking:] = _clipped(c[shrinking:], LEAST, LONGEST)
     return orthonormalise(V, c), c
 
 
@@ -208,6 +208,11 @@ def orthonormalise(V: Array, c: Array) -> Array:
         rows[i] = v
         done.append(v)
     return stacked(rows, V)
+
+
+def _clipped(x: Array, low: float, high: float) -> Array:
+    """As np.clip, in a third of its time for a few numbers."""
+    return np.minimum(np.maximum(x, low), high)
 
 
 def _eigh(A: Array) -> tuple[Array, Array]:

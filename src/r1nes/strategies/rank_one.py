@@ -211,7 +211,7 @@ def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Mo
     p /= r
     b = p + r * z
     q -= p * p
-    sums += like(np.stack([w, w * b]), y) @ y
+    sums += like(np.array([w, w * b]), y) @ y
     numbers += w.sum(), w @ z, w @ (b * p), w @ (b * b), w @ q / (d - 1)
     return sums, numbers
 

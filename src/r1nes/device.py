@@ -1,0 +1,157 @@
+"""Noise for the arrays of PyTorch and JAX: drawn on the host and sent to them, or drawn where they live.
+
+What is drawn on the host is what NumPy's runs draw, so a run is the same with every library, to rounding.
+What the device's own generator draws follows as well from the seed, the generation and the sample alone, on
+that device and with that version of its library.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from r1nes.arrays import Array, Place, like, namespace
+from r1nes.directions import DENSE, Directions
+from r1nes.noise import BLOCK, Noise
+
+NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
+
+
+class Sent:
+    """Rows of noise from the host."""
+
+    def __init__(self, source: Noise | Directions, place: Place) -> None:
+        """Nothing is drawn yet."""
+        self._source, self._place = source, place
+
+    def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
+        """The noise of samples ``start`` to ``stop`` − 1, one per row."""
+        return self._place.array(self._source.rows(generation, start, stop))
+
+    draw = rows
+
+    @property
+    def fast(self) -> bool:
+        """Whether numba draws."""
+        return self._source.fast
+
+    @fast.setter
+    def fast(self, fast: bool) -> None:
+        self._source.fast = fast
+
+
+class Drawn:
+    """Rows of ``width`` standard normal numbers from the device's generator."""
+
+    def __init__(self, seed: np.random.SeedSequence, width: int, place: Place, per_generation: int) -> None:
+        """Nothing is drawn yet."""
+        self._seed, self._width, self._place = seed, width, place
+        self._rows_per_block = min(per_generation, max(1, BLOCK // width))
+        self.fast = False  # as for Noise, but numba has no part in it
+
+    def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
+        """The noise of samples ``start`` to ``stop`` − 1, one per row."""
+        size = self._rows_per_block
+        first, last = start // size, -(-stop // size)
+        blocks = [
+            self._place.normal(_key(self._seed, NORMAL, generation, block), (size, self._width))
+            for block in range(first, last)
+        ]
+        drawn = blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
+        return drawn[start - first * size : stop - first * size]
+
+    draw = rows
+
+
+class DrawnDirections(Directions):
+    """Orthogonal directions, as those of ``Directions``, from the device's generator and made there."""
+
+    def __init__(self, seed: np.random.SeedSequence, width: int, place: Place, per_generation: int) -> None:
+        """Nothing is drawn yet."""
+        super().__init__(seed, width, place.dtype, per_generation)
+        self._seed, self._place = seed, place
+        self._waves: Array = np.empty(0)  # a large block: √d w, in one row
+        self._flips: Array = np.empty(0)  # and s
+
+    def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
+        """The directions of samples ``start`` to ``stop`` − 1, one per row."""
+        number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
+        pieces = []
+        while number < end:
+            row, sign, left = self._row(number)
+            block, row = divmod(row, self.rows_at_once)
+            taken = min(end - number, left, self.rows_at_once - row)
+            pieces.append(sign * self._piece(block, row, taken))
+            number += taken
+        return pieces[0] if len(pieces) == 1 else namespace(pieces[0]).concat(pieces)
+
+    def _piece(self, number: int, row: int, count: int) -> Array:
+        if number != self._made:
+            self._make(number)
+        if len(self._table):
+            return self._table[row : row + count]
+        return self._shifted(self._waves, row, row + count)[0] * self._flips
+
+    def _make(self, number: int) -> None:
+        d, blocks = self.width, self.rows_at_once // self.width
+        if d <= DENSE:
+            self._table = self._dense(number, blocks)
+        else:
+            waves = self._flat(number, blocks)
+            flips = _signs(self._normal(SIGNS, number, blocks, d))
+            if self._table_fits:
+                rows = self._shifted(waves, 0, d) * flips[:, None, :]
+                self._table = namespace(waves).reshape(rows, (-1, d))
+            else:
+                self._waves, self._flips = waves, flips
+        if self.pairs > d:
+            numbers = self._normal(LENGTHS, number, self.rows_at_once, d)
+            mean_squares = (numbers * numbers).sum(axis=1)[:, None] / d
+            self._table = self._table * namespace(numbers).sqrt(mean_squares)
+        self._made = number
+
+    def _shifted(self, waves: Array, row: int, end: int) -> Array:
+        """Each of the sequences in each of the shifts that rows ``row`` to ``end`` − 1 of a block have."""
+        xp: Any = namespace(waves)
+        starts = xp.asarray(self._starts(row, end), device=waves.device)
+        places = (xp.arange(self.width, device=waves.device) + starts[:, None]) % self.width
+        taken = xp.take(waves, xp.reshape(places, (-1,)), axis=1)
+        return xp.reshape(taken, (len(waves), end - row, self.width))
+
+    def _dense(self, number: int, blocks: int) -> Array:
+        """Rows of random orthogonal matrices."""
+        d = self.width
+        normal = self._normal(PHASES, number, blocks, d, d)
+        xp = namespace(normal)
+        Q, R = xp.linalg.qr(normal)
+        signs = _signs(xp.linalg.diagonal(R))  # else not uniform
+        return xp.reshape(math.sqrt(d) * Q * signs[:, None, :], (-1, d))
+
+    def _flat(self, number: int, blocks: int) -> Array:
+        """√d w, sequences that are orthogonal to their own shifts; normal numbers have random phases."""
+        d = self.width
+        parts = self._normal(PHASES, number, 2, blocks, d // 2 + 1)
+        xp = namespace(parts)
+        phased = np.ones(d // 2 + 1)
+        phased[[0, -1] if d % 2 == 0 else [0]] = 0  # where a real sequence has no phase but a sign
+        real, imaginary = parts[0], parts[1] * like(phased, parts)
+        real = xp.where(real == 0, xp.ones_like(real), real)  # which float32 comes across
+        modulus = xp.sqrt(real * real + imaginary * imaginary)
+        return math.sqrt(d) * xp.fft.irfft((real + 1j * imaginary) / modulus, n=d)
+
+    def _normal(self, stream: int, number: int, *shape: int) -> Array:
+        return self._place.normal(_key(self._seed, stream, number), shape)
+
+
+Source = Noise | Directions | Sent | Drawn
+
+
+def _signs(x: Array) -> Array:
+    ones = namespace(x).ones_like(x)
+    return namespace(x).where(x < 0, -ones, ones)
+
+
+def _key(seed: np.random.SeedSequence, *words: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence([*(int(word) for word in seed.generate_state(4)), *words])

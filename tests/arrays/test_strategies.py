@@ -1,0 +1,136 @@
+"""The contract of a search distribution, over array libraries: what it does with NumPy's arrays, with any."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("array_api_compat")
+pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+from libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain
+from r1nes.arrays import place_of
+from r1nes.strategies import STRATEGIES, Strategy, placed
+
+pytestmark = pytest.mark.arrays
+
+METHODS = sorted(STRATEGIES)
+every_method = pytest.mark.parametrize("method", METHODS)
+every_library = pytest.mark.parametrize("library", LIBRARIES)
+every_width = pytest.mark.parametrize("width", WIDTHS)
+
+
+def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, Strategy]:
+    """The same start with NumPy and with another library."""
+    x0 = np.linspace(-1, 2, d).astype(width)
+    start = STRATEGIES[method].start(x0, 0.5, np.random.default_rng(3))
+    return start, placed(start, place_of(maker(library)(x0, width)))
+
+
+def advance(
+    ours: Strategy, theirs: Strategy, method: str, library: str, width: str, steps: int
+) -> tuple[Strategy, Strategy]:
+    """Some steps of both on an ellipsoid, with the noise and the ranks of the first."""
+    rng, d, n = np.random.default_rng(1), len(ours.mean), 8
+    for _ in range(steps):
+        noise = rng.standard_normal((n, ours.noise_size)).astype(width)
+        weights = STRATEGIES[method].default_utilities(n, d).astype(width)
+        w = np.empty_like(weights)
+        w[..., np.argsort(ellipsoid(ours.sample(noise)))] = weights
+        ours, theirs = ours.update(noise, w), theirs.update(maker(library)(noise, width), w)
+    return ours, theirs
+
+
+def copy_of(value: Any) -> Any:
+    return plain(value) if hasattr(value, "shape") else value
+
+
+def agree(ours: Strategy, theirs: Strategy, within: float) -> None:
+    for field in fields(ours):
+        one, other = getattr(ours, field.name), copy_of(getattr(theirs, field.name))
+        np.testing.assert_allclose(other, one, rtol=within, atol=within, err_msg=field.name)
+
+
+@every_method
+@every_library
+@pytest.mark.parametrize("d", [2, 6, 100])
+def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int) -> None:
+    ours, theirs = pair(method, library, "float64", d)
+    noise = np.random.default_rng(2).standard_normal((8, ours.noise_size))
+    np.testing.assert_allclose(
+        plain(theirs.sample(maker(library)(noise))), ours.sample(noise), rtol=1e-10, atol=1e-10
+    )
+    agree(*advance(ours, theirs, method, library, "float64", 1), within=1e-10)
+    # and one from a distribution that has taken shape
+    state = advance(ours, ours, method, "numpy", "float64", 30)[0]
+    moved = placed(state, place_of(maker(library)(state.mean)))
+    agree(*advance(state, moved, method, library, "float64", 1), within=1e-10)
+
+
+@every_method
+@every_library
+@every_width
+def test_what_it_tells_of_itself_agrees_with_numpy(method: str, library: str, width: str) -> None:
+    close = 1e-9 if width == "float64" else 1e-3
+    ours, theirs = advance(*pair(method, library, width), method, library, width, 20)
+    agree(ours, theirs, within=close)
+    np.testing.assert_allclose(plain(theirs.stds()), ours.stds(), rtol=close)
+    np.testing.assert_allclose(theirs.cov(), ours.cov(), rtol=close, atol=close)
+    assert theirs.largest_std() == pytest.approx(ours.largest_std(), rel=close)
+    assert theirs.condition() == pytest.approx(ours.condition(), rel=close)
+    assert theirs.scalars() == pytest.approx(ours.scalars(), rel=close, abs=close)
+    assert type(theirs.sigma) is float
+    assert theirs.sigma == pytest.approx(ours.sigma, rel=close)
+    limits = maker(library)(ours.stds() * np.linspace(0.5, 0.9, 6), width)
+    agree(ours.capped(plain(limits)), theirs.capped(limits), within=close)
+
+
+@every_method
+@every_library
+@every_width
+def test_arrays_keep_their_library_and_width(method: str, library: str, width: str) -> None:
+    _, strategy = advance(*pair(method, library, width), method, library, width, 5)
+    x0 = maker(library)(np.zeros(6), width)
+    noise = maker(library)(np.ones((3, strategy.noise_size)), width)
+    assert like(strategy.sample(noise), x0)
+    assert like(strategy.stds(), x0)
+    for field in fields(strategy):
+        value = getattr(strategy, field.name)
+        if getattr(value, "shape", ())[-1:] == (6,):
+            assert like(value, x0), field.name
+        else:
+            assert isinstance(value, float | int | np.ndarray), field.name
+
+
+@every_method
+@every_library
+def test_nothing_is_changed_in_place(method: str, library: str) -> None:
+    _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
+    noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
+    w = STRATEGIES[method].default_utilities(8, 6)
+    before = {field.name: copy_of(getattr(strategy, field.name)) for field in fields(strategy)}
+    kept = plain(noise), w.copy()
+    strategy.sample(noise)
+    strategy.update(noise, w)
+    for name, value in before.items():
+        np.testing.assert_array_equal(copy_of(getattr(strategy, name)), value)
+    np.testing.assert_array_equal(plain(noise), kept[0])
+    np.testing.assert_array_equal(w, kept[1])
+
+
+@every_method
+@every_library
+def test_an_update_in_parts_is_the_same(method: str, library: str) -> None:
+    _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
+    noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
+    w = STRATEGIES[method].default_utilities(8, 6)
+    moments = strategy.moments()
+    for part in (slice(0, 3), slice(3, 8)):
+        moments = strategy.gather(moments, noise[part], w[..., part])
+    whole, parts = strategy.update(noise, w), strategy.step(moments)
+    np.testing.assert_allclose(plain(parts.mean), plain(whole.mean), rtol=1e-10)
+    np.testing.assert_allclose(parts.cov(), whole.cov(), rtol=1e-9, atol=1e-12)
