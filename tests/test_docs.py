@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from r1nes.cli import _parser
 
@@ -47,7 +48,13 @@ def imported(code: str) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize(("name", "code"), scripts(), ids=[name for name, _ in scripts()])
+def marked(name: str, code: str) -> ParameterSet:
+    """What needs PyTorch or JAX runs where those are."""
+    arrays = imported(code) & {"jax", "torch"}
+    return pytest.param(name, code, id=name, marks=[pytest.mark.arrays] if arrays else [])
+
+
+@pytest.mark.parametrize(("name", "code"), [marked(*script) for script in scripts()])
 def test_its_python_runs(name: str, code: str, tmp_path: Path) -> None:
     for package in sorted(imported(code) & OPTIONAL):
         if importlib.util.find_spec(package) is None:

@@ -101,7 +101,10 @@ def place_called(name: str | None, dtype: np.dtype[Any]) -> Place:
     with needs("jax", extra="jax"):
         import jax
     platform, _, number = device.partition(":")
-    return Place(library, dtype, next(d for d in jax.devices(platform) if d.id == int(number)))
+    found = [one for one in jax.devices(platform) if one.id == int(number)]
+    if not found:
+        raise ValueError(f"JAX finds no device {device!r}, where the arrays lived")
+    return Place(library, dtype, found[0])
 
 
 def as_start(x0: ArrayLike) -> tuple[Array, Place]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ jax = pytest.importorskip("jax")
 import r1nes  # noqa: E402
 from libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain  # noqa: E402
 from r1nes import Optimizer  # noqa: E402
+from r1nes.arrays import _namespace_of  # noqa: E402
 from r1nes.strategies import STRATEGIES  # noqa: E402
 
 pytestmark = pytest.mark.arrays
@@ -29,6 +31,7 @@ every_width = pytest.mark.parametrize("width", WIDTHS)
 
 START = np.linspace(-1, 2, 6)
 BOUNDS = [(-1.5, 2.5)] * 6
+both_ways = pytest.mark.parametrize(("width", "bounds"), [("float64", None), ("float32", BOUNDS)])
 
 
 def started(library: str, width: str = "float64", **settings: Any) -> Optimizer:
@@ -48,8 +51,7 @@ def run(optimizer: Optimizer, generations: int) -> list[Any]:
 class TestAskAndTell:
     @every_method
     @every_library
-    @every_width
-    @pytest.mark.parametrize("bounds", [None, BOUNDS])
+    @both_ways
     def test_points_are_of_the_kind_of_x0(self, method: str, library: str, width: str, bounds: Any) -> None:
         x0 = maker(library)(START, width)
         optimizer = Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1)
@@ -198,8 +200,7 @@ class TestRefusals:
 class TestMinimize:
     @every_method
     @every_library
-    @pytest.mark.parametrize("vectorized", [False, True])
-    @pytest.mark.parametrize("bounds", [None, BOUNDS])
+    @pytest.mark.parametrize(("vectorized", "bounds"), [(False, BOUNDS), (True, None)])
     def test_it_finds_the_minimum(self, method: str, library: str, vectorized: bool, bounds: Any) -> None:
         x0 = maker(library)(START)
         seen = []
@@ -249,7 +250,7 @@ class TestMinimize:
     def test_restarts(self, library: str, restarts: Any) -> None:
         x0 = maker(library)(START)
         result = r1nes.minimize(
-            lambda x: float(ellipsoid(x)) + 1.0, x0, bounds=BOUNDS, restarts=restarts, ftol=1e-3, rng=1
+            ellipsoid, x0, bounds=BOUNDS, restarts=restarts, vectorized=True, ftol=1e-3, rng=1
         )
         assert result.restarts >= 2
         assert like(result.x, x0)
@@ -265,9 +266,8 @@ class TestMinimize:
 class TestCheckpoints:
     @every_method
     @every_other
-    @every_width
+    @both_ways
     @pytest.mark.parametrize("noise", [None, "device"])
-    @pytest.mark.parametrize("bounds", [None, BOUNDS])
     def test_a_resumed_run_goes_on_bit_for_bit(
         self, method: str, library: str, width: str, noise: str | None, bounds: Any, tmp_path: Path
     ) -> None:
@@ -300,9 +300,20 @@ class TestCheckpoints:
         self, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         started(library).save(tmp_path / "run")
-        monkeypatch.setitem(__import__("sys").modules, library, None)
+        monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' brings it"):
             Optimizer.load(tmp_path / "run")
+
+
+@every_other
+def test_a_missing_extra_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "array_api_compat":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "array_api_compat", None)
+    _namespace_of.cache_clear()
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' brings it"):
+        started(library)
 
 
 class TestNoiseOfTheDevice:
@@ -330,8 +341,17 @@ class TestNoiseOfTheDevice:
         np.testing.assert_array_equal(plain(optimizer._noise.rows(1, 77, 79)), rows[77:79])
 
     @every_other
-    @every_width
-    @pytest.mark.parametrize(("d", "popsize"), [(2, 30), (5, 6), (9, 12), (64, 10), (200, 12), (201, 12)])
+    @pytest.mark.parametrize(
+        ("d", "popsize", "width"),
+        [
+            (2, 30, "float64"),
+            (5, 6, "float32"),
+            (9, 12, "float64"),
+            (64, 10, "float32"),
+            (200, 12, "float64"),
+            (201, 12, "float32"),
+        ],
+    )
     def test_directions_are_orthogonal(self, library: str, width: str, d: int, popsize: int) -> None:
         optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, noise="device", rng=1)
         host = Optimizer(np.zeros(d), 0.5, popsize=popsize, rng=1)
