@@ -292,6 +292,7 @@ def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, wei
     t = np.empty(k)
     for i in range(k):
         t[i] = -math.expm1(-2 * max(c[i], 0.0))
+    minus, minus_t = -within, -within * t
     total, total_share = 0.0, 0.0
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
@@ -301,11 +302,11 @@ def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, wei
             v, H = V[i, start:stop], weighted[i, start:stop]
             if t[i] > 0:
                 twice = 2 * H
-                _add_rows(twice, -within[i] * t, V, start)
+                _add_rows(twice, minus_t[i], V, start)
                 for j in range(v.size):
                     across[j] -= t[i] * v[j] * twice[j]
                     left[j] -= t[i] * (2 - t[i]) * v[j] * v[j]
-            _add_rows(H, -within[i], V, start)
+            _add_rows(H, minus[i], V, start)
         total += _sum(across)
         total_share += _sum(left)
     return total / total_share
@@ -324,15 +325,15 @@ def _turned(V: Array, c: Array, rate: float, within: Array, between: Array, shri
         length, of_between = math.sqrt(turn[i]), rate * pace[i] / (2 * math.sinh(c[i]))
         turn[i] = of_between * min(1.0, TURN / max(abs(of_between) * length, TURN))
     variances, U = _grown(c, rate, pace, within)
-    axes = U.T.copy()
+    turned = U * turn  # out of the span
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
         H = between[:, start:stop].copy()
         for i in range(k):
             v = between[i, start:stop]
             _fill(v, 0.0)
-            _add_rows(v, axes[i], V, start)
-            _add_rows(v, axes[i] * turn, H, 0)
+            _add_rows(v, U[i], V, start)
+            _add_rows(v, turned[i], H, 0)
         _add_products(gram, between, start, stop)
     for i in range(k):
         c_i = 0.5 * math.log(max(variances[i], TINY))
@@ -344,7 +345,7 @@ def _turned(V: Array, c: Array, rate: float, within: Array, between: Array, shri
 
 @kernel
 def _grown(c: Array, rate: float, pace: Array, within: Array) -> tuple[Array, Array]:
-    """The variances along V after a step, ascending, and their axes, in columns; ``within`` is used up."""
+    """The variances along V after a step, ascending, and their axes, in rows; ``within`` is used up."""
     k = c.size
     for i in range(k):
         for m in range(k):
@@ -357,7 +358,7 @@ def _grown(c: Array, rate: float, pace: Array, within: Array) -> tuple[Array, Ar
         for m in range(k):
             grown = 0.0
             for q in range(k):
-                grown += U[i, q] * g[q] * U[m, q]
+                grown += U[q, i] * g[q] * U[q, m]
             within[i, m] = stretch[i] * grown * stretch[m]
     return _eigh(within)
 
@@ -394,7 +395,7 @@ def _orthonormalise(V: Array, c: Array, gram: Array) -> None:
     By Cholesky's decomposition of VVᵀ, which is well-conditioned, since V is nearly orthonormal.
     """
     k, d = V.shape
-    order = _ascending(-np.abs(c))
+    order = _largest_first(c)
     T = np.zeros((k, k))  # the rows of the result, in terms of V
     for i in range(k):
         row = T[i]
@@ -484,12 +485,12 @@ def _multiply(out: Array, x: Array, y: Any) -> None:
 
 
 @kernel
-def _ascending(x: Array) -> NDArray[np.intp]:
-    """The order that sorts a few numbers, equal ones as they are."""
-    order = np.arange(x.size)
-    for i in range(1, x.size):
+def _largest_first(c: Array) -> NDArray[np.intp]:
+    """The order of a few numbers by their size, equal ones as they are."""
+    order = np.arange(c.size)
+    for i in range(1, c.size):
         moved, j = order[i], i
-        while j > 0 and x[order[j - 1]] > x[moved]:
+        while j > 0 and abs(c[order[j - 1]]) < abs(c[moved]):
             order[j] = order[j - 1]
             j -= 1
         order[j] = moved
@@ -498,12 +499,12 @@ def _ascending(x: Array) -> NDArray[np.intp]:
 
 @kernel
 def _eigh(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors, in columns.
+    """Eigenvalues, ascending, and eigenvectors, in rows; ``A`` is used up.
 
     By Jacobi's rotations, each of which makes one pair of entries 0: the quickest way for a few rows.
     """
     k = A.shape[0]
-    A, U = A.copy(), np.eye(k)
+    U, values = np.eye(k), np.empty(k)
     for _ in range(50):
         turned = False
         for p in range(k):
@@ -511,20 +512,28 @@ def _eigh(A: Array) -> tuple[Array, Array]:
                 if not A[p, q] * A[p, q] > 1e-34 * (abs(A[p, p] * A[q, q]) + TINY):
                     continue
                 turned = True
-                half = 0.5 * (A[p, p] - A[q, q]) / A[p, q]
-                t = math.copysign(1.0, half) / (abs(half) + math.sqrt(1 + half * half))
-                cos = 1 / math.sqrt(1 + t * t)
-                sin = t * cos
-                for m in range(k):
-                    A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
-                for m in range(k):
-                    A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
-                    U[m, p], U[m, q] = cos * U[m, p] + sin * U[m, q], cos * U[m, q] - sin * U[m, p]
-                A[p, q] = A[q, p] = 0.0
+                _rotate(A, U, p, q)
         if not turned:
             break
-    values = np.empty(k)
     for p in range(k):
         values[p] = A[p, p]
-    order = _ascending(values)
-    return values[order], U[:, order]
+        for q in range(p, 0, -1):  # to its place among the smaller ones
+            if values[q] < values[q - 1]:
+                values[q], values[q - 1] = values[q - 1], values[q]
+                for m in range(k):
+                    U[q, m], U[q - 1, m] = U[q - 1, m], U[q, m]
+    return values, U
+
+
+@kernel
+def _rotate(A: Array, U: Array, p: int, q: int) -> None:
+    half = 0.5 * (A[p, p] - A[q, q]) / A[p, q]
+    t = math.copysign(1.0, half) / (abs(half) + math.sqrt(1 + half * half))
+    cos = 1 / math.sqrt(1 + t * t)
+    sin = t * cos
+    for m in range(len(A)):
+        A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
+    for m in range(len(A)):
+        A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
+        U[p, m], U[q, m] = cos * U[p, m] + sin * U[q, m], cos * U[q, m] - sin * U[p, m]
+    A[p, q] = A[q, p] = 0.0
