@@ -87,6 +87,10 @@ class DrawnDirections(Directions):
             number += taken
         return pieces[0] if len(pieces) == 1 else namespace(pieces[0]).concat(pieces)
 
+    def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array:
+        """The same: there is no other way."""
+        return self.rows(generation, start, stop)
+
     def _piece(self, number: int, row: int, count: int) -> Array:
         if number != self._made:
             self._make(number)
