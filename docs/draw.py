@@ -30,7 +30,10 @@ QUESTIONS = [  # what to ask, and what to do if the answer is yes
         "At most some 60 variables, and so many scales\nin all directions that the default is stuck?",
         'method="xnes", or CMA-ES',
     ),
-    ("Do the variables hardly interact, and does\nan evaluation take microseconds?", 'method="snes"'),
+    (
+        "Do the variables hardly interact, and is the\nfunction noisy, or a matter of microseconds?",
+        'method="snes"',
+    ),
     ("Are you comparing with the paper?", 'method="r1nes"'),
 ]
 OTHERWISE = "the default, rknes"
