@@ -26,9 +26,10 @@ test-slow: setup  ## the tests that take minutes: large dimensions
 test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots of them in browser/
 	$(BIN)/pytest tests/browser
 
+# In two processes: one that has JAX in it must not fork.
 test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in an environment of their own
 	$(ARRAYS)/bin/python -m pytest tests/arrays
-	$(ARRAYS)/bin/python -m pytest -m arrays --ignore tests/arrays  # apart, since JAX does not like forks
+	$(ARRAYS)/bin/python -m pytest -m arrays tests/integrations/test_torch.py tests/test_docs.py
 
 docs: $(DOCS)  ## the site, in docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
@@ -58,7 +59,7 @@ $(BROWSER): $(SETUP)
 
 $(ARRAYS)/.complete: pyproject.toml
 	$(PYTHON) -m venv $(ARRAYS)
-	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[dev,jax,torch]'
+	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 hypothesis pytest --editable '.[jax,plot,torch]'
 	touch $@
 
 clean:

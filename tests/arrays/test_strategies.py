@@ -57,7 +57,7 @@ def agree(ours: Strategy, theirs: Strategy, within: float) -> None:
 
 @every_method
 @every_library
-@pytest.mark.parametrize("d", [2, 6, 100])
+@pytest.mark.parametrize("d", [2, 100])
 def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int) -> None:
     ours, theirs = pair(method, library, "float64", d)
     noise = np.random.default_rng(2).standard_normal((8, ours.noise_size))
