@@ -45,14 +45,15 @@ class Pending:
 
 def marks_of(points: Array) -> bytes:
     """What tells the rows of ``points`` from others: evenly spaced columns, bit for bit."""
-    return host(points[:, :: -(-points.shape[1] // COLUMNS)]).tobytes()
+    d = points.shape[1]
+    return host(points if d <= COLUMNS else points[:, :: -(-d // COLUMNS)]).tobytes()
 
 
-def places_in(points: Array, asked: bytes) -> NDArray[np.intp] | slice:
-    """Where each row of the ask with those marks stands in ``points``, which may come in any order."""
+def places_in(points: Array, asked: bytes) -> NDArray[np.intp] | None:
+    """Where each row of the ask with those marks stands in ``points``; None, if where it stood."""
     given = marks_of(points)
     if given == asked:
-        return slice(None)
+        return None
     n, size = len(points), len(asked) // len(points)
     rows: dict[bytes, list[int]] = {}
     for i in range(n):
@@ -74,9 +75,9 @@ def checked_points(X: ArrayLike, n: int, d: int, place: Place) -> Array:
     return points
 
 
-def rows_of(points: Array, rows: NDArray[np.intp] | slice) -> Array:
+def rows_of(points: Array, rows: NDArray[np.intp]) -> Array:
     """Those ``rows``, in that order."""
-    if on_host(points) or isinstance(rows, slice):
+    if on_host(points):
         return points[rows]
     xp: Any = namespace(points)
     return xp.take(points, xp.asarray(rows, device=points.device), axis=0)

@@ -1,8 +1,8 @@
-"""Arithmetic in two forms: as NumPy runs it, and as numba compiles it.
+"""Arithmetic in loops, as numba compiles it; what is to run without numba is there a second time, for NumPy.
 
 With few variables a generation is a few thousand multiplications, and what it costs is the way from Python
 into NumPy and back, some thirty times. A function under ``@compiled`` goes that way once; what it calls is
-under ``@part``. Where NumPy's form would be a detour, ``loops`` gives numba another one.
+under ``@part`` or ``@kernel``. Results go into arrays that are given: to make them in numba takes longer.
 
 Loading numba takes as long as thousands of such generations, so a run begins without it. Machine code is kept
 beside the source; numba notices when that file changes, but not when a file does that it calls.
@@ -26,23 +26,18 @@ STRIP = 2**9  # columns that loops work on, row after row: a few rows of sums fi
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 
-_parts: list[tuple[Callable[..., Any], Callable[..., Any], bool]] = []  # that numba does not know yet
+_parts: list[tuple[Callable[..., Any], bool]] = []  # that numba does not know yet
 
 
 class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
-    """A function of float64 arrays in two forms: ``plain``, as NumPy runs it, and ``fast``, from numba.
+    """A function of float64 arrays for numba.
 
     Single precision is left to NumPy: to numba a float times a float32 array is a float64 array.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
         """Nothing is compiled yet."""
-        self.plain = self._source = function
-
-    def loops(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Have numba compile this ``function``, which does the same."""
         self._source = function
-        return function
 
     @cached_property
     def fast(self) -> Callable[P, R]:
@@ -52,24 +47,14 @@ class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
 
 def part(function: Callable[P, R]) -> Callable[P, R]:
     """A function that compiled ones may call; from Python it runs as it is."""
-    _parts.append((function, function, False))
+    _parts.append((function, False))
     return function
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """A part that is made of loops, and takes sums in any order."""
-    _parts.append((function, function, True))
+    _parts.append((function, True))
     return function
-
-
-def loops_of(function: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have compiled functions that call the part ``function`` call the one below, which does the same."""
-
-    def decorate(loops: Callable[P, R]) -> Callable[P, R]:
-        _parts.append((function, loops, True))
-        return loops
-
-    return decorate
 
 
 @cache
@@ -88,9 +73,9 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     from numba.extending import overload
 
     while _parts:
-        name, source, in_any_order = _parts.pop()
+        source, in_any_order = _parts.pop()
         options: Any = {"fastmath": SUMS if in_any_order else False}
-        overload(name, jit_options=options, strict=False)(lambda *_, source=source: source)
+        overload(source, jit_options=options, strict=False)(lambda *_, source=source: source)
     try:
         return numba.njit(error_model="numpy", cache=True)(function)
     except RuntimeError:

@@ -16,7 +16,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from r1nes.arrays import Array
 
@@ -59,7 +58,8 @@ class Noise:
 
     def stream(self, generation: int, block: int = 0) -> np.random.Generator:
         """The generator at the start of one block; the next call moves the same generator on."""
-        self._state["state"]["state"] = self._key(generation, block)
+        self._words[1], self._words[2] = generation, block
+        self._state["state"]["state"] = self._words
         self._bits.state = self._state
         self._bits.random_raw(STIRS, output=False)
         return self._generator
@@ -88,7 +88,7 @@ class Noise:
     def _draw(self, out: Array, generation: int, block: int) -> None:
         """The first rows of a block. Single precision is double precision, rounded."""
         if self.fast:
-            _filler()(out, self._key(generation, block), STIRS)
+            _filler()(out, self._words, generation, block, STIRS)
             return
         draw = self.stream(generation, block).standard_normal
         if self.dtype == np.float64:
@@ -97,10 +97,6 @@ class Noise:
         numbers = out.reshape(-1)
         for start in range(0, numbers.size, BLOCK):
             numbers[start : start + BLOCK] = draw(min(BLOCK, numbers.size - start))
-
-    def _key(self, generation: int, block: int) -> NDArray[np.uint64]:
-        self._words[1], self._words[2] = generation, block
-        return self._words
 
 
 @cache

@@ -259,10 +259,12 @@ class Optimizer:
         noise, marks = asked
         points = checked_points(X, n, self._stopping.dim, self.place)
         rows = places_in(points, marks)  # where each row of the ask stands in X
-        told = checked_values(values, n)[rows]
+        told = checked_values(values, n)
+        if rows is not None:
+            points, told = rows_of(points, rows), told[rows]
         self._asked = None
         self.nfev += n
-        self._step(noise, rows_of(points, rows), told)
+        self._step(noise, points, told)
 
     def _tell_some(self, pending: Pending, X: ArrayLike, values: ArrayLike) -> None:
         points = self.place.array(X)
@@ -398,8 +400,10 @@ class Optimizer:
         return self._noise.rows(generation + 1, row, row + 1)
 
     def _count_nan(self, ranked: Array) -> None:
-        if math.isnan(ranked[-1]):
-            self.nan_count += int(np.isnan(ranked).sum())
+        if not math.isnan(ranked[-1]):
+            self._blanks = 0
+            return
+        self.nan_count += int(np.isnan(ranked).sum())
         self._blanks = self._blanks + 1 if math.isnan(ranked[0]) else 0
         if self._blanks == BLANK_GENERATIONS:
             self._blanks = 0  # whoever catches the error may go on

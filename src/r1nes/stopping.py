@@ -88,18 +88,18 @@ class Stopping:
     def observe(self, ranked: Array, generation: int, strategy: Strategy) -> None:
         """Take note of a generation's values, best first, and of the distribution that came of them."""
         best, worst = float(ranked[0]), float(ranked[-1])
-        self.best = min(self.best, best)
+        if best < self.best:
+            self.best = best
         self.bests.append(best)
         self.flat = self.flat + 1 if best == worst else 0
-        self._compare_eras(best, generation)
+        self.era.append(best)
+        if len(self.era) >= self.era_length:
+            self._compare_eras(generation)
         if generation % self.dim == 0:  # shapes change on this time scale; for xNES it costs O(d³)
             self.condition = strategy.condition()
 
-    def _compare_eras(self, best: float, generation: int) -> None:
+    def _compare_eras(self, generation: int) -> None:
         """Stagnation is told from medians over long times: one lucky early point proves nothing."""
-        self.era.append(best)
-        if len(self.era) < self.era_length:
-            return
         median = float(np.median(self.era))
         self.stagnant = len(self.era) if median >= self.era_median else 0
         self.era_median = median
@@ -114,15 +114,14 @@ class Stopping:
         if self.best == -math.inf:
             stop["minus_inf"] = self.best
         if generation > 0:
-            stop |= self._ends_of_search(strategy)
+            self._ends_of_search(strategy, stop)
         if self.max_evals is not None and nfev + self.popsize > self.max_evals:
             stop["max_evals"] = nfev
         if self.max_seconds is not None and (seconds := self.seconds()) >= self.max_seconds:
             stop["max_seconds"] = seconds
         return stop
 
-    def _ends_of_search(self, strategy: Strategy) -> dict[str, float]:
-        stop: dict[str, float] = {}
+    def _ends_of_search(self, strategy: Strategy, stop: dict[str, float]) -> None:
         least, most = strategy.largest_std()
         if not (self.xtol < least and most < self.largest):  # NaN too
             largest_std = float(strategy.stds().max())
@@ -132,19 +131,14 @@ class Stopping:
                 stop["sigma_overflow"] = largest_std
         if self.flat >= FLAT_GENERATIONS:
             stop["flat"] = self.bests[-1]
-        elif self.ftol > 0 and len(self.bests) == self.bests.maxlen and not self._differs():
-            spread = max(self.bests) - min(self.bests)
-            if spread <= self.ftol:
+        elif self.ftol > 0 and len(self.bests) == self.bests.maxlen:
+            differs = abs(self.bests[-1] - self.bests[0]) > self.ftol  # as all values would, at more cost
+            if not differs and (spread := max(self.bests) - min(self.bests)) <= self.ftol:
                 stop["ftol"] = spread
         if self.stagnant:
             stop["stagnation"] = self.stagnant
         if not self.condition < self.max_condition:
             stop["condition"] = self.condition
-        return stop
-
-    def _differs(self) -> bool:
-        """Whether two values of the window prove already what all of them would show."""
-        return abs(self.bests[-1] - self.bests[0]) > self.ftol
 
     def state(self) -> dict[str, Any]:
         """What ``restore`` needs to watch on from here; the clock goes on from the time that has passed."""

@@ -61,8 +61,9 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
 def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array, Array]:
     """Which of the ``values`` is best, all of them best first, and the utility of each."""
     if fast and values.size <= FEW:
-        first, ranked, assigned, distinct = _ranking.fast(values.copy(), utilities)
-        if distinct:
+        ranked, assigned = values.copy(), np.empty(utilities.shape)
+        first = _ranking.fast(ranked, utilities, assigned)
+        if first >= 0:
             return first, ranked, assigned
     order = best_first(values)
     ranked = values[order]
@@ -70,20 +71,20 @@ def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array,
 
 
 @compiled
-def _ranking(values: Array, utilities: Array) -> tuple[int, Array, Array, bool]:
-    """The same, and whether the values were distinct numbers; else it is not done."""
-    n = values.size
-    order, ranked, assigned = np.empty(n, np.intp), np.empty(n), np.empty_like(utilities)
+def _ranking(ranked: Array, utilities: Array, assigned: Array) -> int:
+    """The same, in place; −1 and not done, if the values are not distinct numbers."""
+    n = ranked.size
+    order = np.empty(n, np.intp)
     for i in range(n):
-        value, j = values[i], i
+        value, j = ranked[i], i
         while j > 0 and value < ranked[j - 1]:
             ranked[j], order[j] = ranked[j - 1], order[j - 1]
             j -= 1
         if (j > 0 and value == ranked[j - 1]) or math.isnan(value):
-            return 0, ranked, assigned, False
+            return -1
         ranked[j], order[j] = value, i
     given, taken = utilities.ravel(), assigned.ravel()
     for start in range(0, given.size, n):
         for i in range(n):
             taken[start + order[i]] = given[start + i]
-    return order[0], ranked, assigned, True
+    return order[0]

@@ -69,9 +69,9 @@ def _fraction(word: Any) -> Any:
 
 
 @compiled
-def fill(out: Any, words: Any, stirs: Any) -> None:
-    """Put normal numbers into the rows of ``out``, from an SFC64 of state ``words``, stirred first."""
-    a, b, c, counter = words[0], words[1], words[2], words[3]
+def fill(out: Any, key: Any, generation: Any, block: Any, stirs: Any) -> None:
+    """Put normal numbers into the rows of ``out``, from an SFC64 of that state, stirred first."""
+    a, b, c, counter = key[0], np.uint64(generation), np.uint64(block), key[3]
     for _ in range(stirs):
         a, b, c, counter, word = _word(a, b, c, counter)
     rows, columns = out.shape

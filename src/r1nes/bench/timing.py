@@ -26,7 +26,7 @@ POPSIZE = 102  # of R1-NES at d = 512; beyond, d/5 samples of d numbers would me
 SLICE = 0.02  # seconds of one repeat
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class DenseXNES(XNES):
     """xNES with its matrix exponential taken as printed, O(d³) per generation."""
 

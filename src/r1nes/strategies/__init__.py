@@ -15,7 +15,7 @@ from r1nes.strategies.rank_one import R1NES
 
 
 class Strategy(Protocol):
-    """What a search distribution must offer; ``sample`` and ``update`` change nothing in place.
+    """What a search distribution must offer. Nothing ever changes one in place, nor its arrays.
 
     Rates and other settings are keyword-only parameters of ``start``, and so of ``Optimizer``.
 
@@ -23,7 +23,7 @@ class Strategy(Protocol):
     Utilities and whatever else is small are NumPy's.
     """
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]  # frozen, and made of numbers and arrays only
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # numbers and arrays only; not frozen, which takes time
     min_dim: ClassVar[int]  # the fewest variables it is defined for
     orthogonal: ClassVar[bool]  # whether its noise is orthogonal directions, not normal numbers
     max_condition: ClassVar[float]  # where its arithmetic, not the search, reaches its end

@@ -18,12 +18,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.compiled import STRIP, compiled, loops_of, part
+from r1nes.compiled import STRIP, compiled
 from r1nes.tiles import Room, added, filled, room
 from r1nes.utilities import logarithmic
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SNES:
     """A Gaussian with independent coordinates, one natural-gradient step at a time."""
 
@@ -70,19 +70,24 @@ class SNES:
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        points = _points.fast if self.fast else _points.plain
         X = room(noise, len(self.mean)) if out is None else out
-        return points(self.mean, self.scales, noise, X)
+        if not self.fast:
+            return _points(self.mean, self.scales, noise, X)
+        _points_loops.fast(self.mean, self.scales, noise, X)
+        return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        update = _update.fast if self.fast else _update.plain
-        rates = self.rate_mean, self.rate_sigma
-        return type(self)(*update(self.mean, self.scales, noise, utilities, *rates), *rates, self.fast)
+        if not self.fast:
+            return self.step(self.gather(self.moments(), noise, utilities))
+        rates, d = (self.rate_mean, self.rate_sigma), self.mean.size
+        mean, scales = np.empty(d), np.empty(d)
+        _update_loops.fast(self.mean, self.scales, noise, utilities, *rates, mean, scales)
+        return type(self)(mean, scales, *rates, True)
 
     def moments(self) -> Array:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
-        return _moments(self.mean)
+        return zeros((2, len(self.mean)), self.mean)
 
     def gather(self, moments: Array, noise: Array, utilities: Array) -> Array:
         """The ``moments`` with some samples added."""
@@ -124,7 +129,6 @@ class SNES:
         return {"min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
 
 
-@compiled
 def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
     """Points x = μ + σs, ~ N(μ, diag(σ²))."""
     xp = namespace(noise)
@@ -135,35 +139,6 @@ def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
         return x
 
     return filled(formula, X)
-
-
-@_points.loops
-def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> Array:
-    n, d = noise.shape
-    for start in range(0, d, STRIP):
-        m, s = mean[start : start + STRIP], scales[start : start + STRIP]
-        for i in range(n):
-            x, y = X[i, start : start + STRIP], noise[i, start : start + STRIP]
-            for j in range(m.size):
-                x[j] = m[j] + s[j] * y[j]
-    return X
-
-
-@compiled
-def _update(
-    mean: Array, scales: Array, noise: Array, w: Array, rate_mean: float, rate_sigma: float
-) -> tuple[Array, Array]:
-    moments = _gather(noise, w, _moments(mean))
-    return _step(mean, scales, moments, rate_mean, rate_sigma)
-
-
-def _moments(mean: Array) -> Array:
-    return zeros((2, len(mean)), mean)
-
-
-@loops_of(_moments)
-def _moments_loops(mean: Array) -> Array:
-    return np.zeros((2, len(mean)))
 
 
 def _gather(noise: Array, w: Array, moments: Array) -> Array:
@@ -177,13 +152,47 @@ def _gather(noise: Array, w: Array, moments: Array) -> Array:
     return added(formula, len(noise), moments)
 
 
-@loops_of(_gather)
-def _gather_loops(noise: Array, w: Array, moments: Array) -> Array:
+def _step(
+    mean: Array, scales: Array, moments: Array, rate_mean: float, rate_sigma: float
+) -> tuple[Array, Array]:
+    """The next μ and σ."""
+    grad_sigma, grad_mean = moments[0], moments[1]
+    return (
+        mean + rate_mean * (scales * grad_mean),  # (1)
+        scales * namespace(scales).exp(0.5 * rate_sigma * grad_sigma),  # (2)
+    )
+
+
+@compiled
+def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> None:
+    n, d = noise.shape
+    for start in range(0, d, STRIP):
+        m, s = mean[start : start + STRIP], scales[start : start + STRIP]
+        for i in range(n):
+            x, y = X[i, start : start + STRIP], noise[i, start : start + STRIP]
+            for j in range(m.size):
+                x[j] = m[j] + s[j] * y[j]
+
+
+@compiled
+def _update_loops(
+    mean: Array,
+    scales: Array,
+    noise: Array,
+    w: Array,
+    rate_mean: float,
+    rate_sigma: float,
+    next_mean: Array,
+    next_scales: Array,
+) -> None:
+    """The next μ and σ, where ∇μ and ∇σ have been before."""
     n, d = noise.shape
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
-        wss, ws = moments[0, start:stop], moments[1, start:stop]
-        for i in range(0, n - 1, 2):  # two at a time, to read the moments less often
+        ws, wss = next_mean[start:stop], next_scales[start:stop]
+        ws[:] = 0.0
+        wss[:] = 0.0
+        for i in range(0, n - 1, 2):  # two at a time, to read the sums less often
             a, b, s, t = w[i], w[i + 1], noise[i, start:stop], noise[i + 1, start:stop]
             for j in range(ws.size):
                 ws[j] += a * s[j] + b * t[j]
@@ -194,25 +203,7 @@ def _gather_loops(noise: Array, w: Array, moments: Array) -> Array:
             for j in range(ws.size):
                 ws[j] += a * s[j]
                 wss[j] += a * (s[j] * s[j] - 1)
-    return moments
-
-
-@part
-def _step(
-    mean: Array, scales: Array, moments: Array, rate_mean: float, rate_sigma: float
-) -> tuple[Array, Array]:
-    """The next μ and σ."""
-    grad_sigma, grad_mean = moments[0], moments[1]
-    return (
-        mean + rate_mean * (scales * grad_mean),  # (1)
-        scales * _exp(0.5 * rate_sigma * grad_sigma),  # (2)
-    )
-
-
-def _exp(x: Array) -> Array:
-    return namespace(x).exp(x)
-
-
-@loops_of(_exp)
-def _exp_loops(x: Array) -> Array:
-    return np.exp(x)
+        for j in range(ws.size):
+            scale = scales[start + j]
+            ws[j] = mean[start + j] + rate_mean * (scale * ws[j])  # (1)
+            wss[j] = scale * math.exp(0.5 * rate_sigma * wss[j])  # (2)

@@ -30,7 +30,7 @@ from r1nes.arrays import Array, copied, host, like, namespace, on_host
 from r1nes.utilities import logarithmic
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class XNES:
     """A Gaussian of any shape, one natural-gradient step at a time."""
 

@@ -59,7 +59,7 @@ MADE = Shifts(np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))  # none 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class RkNES:
     """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
 

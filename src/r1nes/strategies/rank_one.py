@@ -31,7 +31,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.compiled import STRIP, compiled, kernel, loops_of, part
+from r1nes.compiled import STRIP, compiled, kernel, part
 from r1nes.tiles import ALL, Room, columns, filled, room
 from r1nes.utilities import logarithmic
 
@@ -40,7 +40,7 @@ Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 SHORTEST = 1e-8  # below it r² is lost in 1 + r², so a shorter u would be the same distribution
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class R1NES:
     """A Gaussian with one direction of its own, one natural-gradient step at a time."""
 
@@ -89,20 +89,24 @@ class R1NES:
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        points = _points.fast if self.fast else _points.plain
         X = room(noise, len(self.mean)) if out is None else out
-        return points(self.mean, self.sigma, self.u, noise, X)
+        if not self.fast:
+            return _points(self.mean, self.sigma, self.u, noise, X)
+        _points_loops.fast(self.mean, self.sigma, self.u, noise, X)
+        return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        update = _update.fast if self.fast else _update.plain
-        rates = self.rate_mean, self.rate_sigma, self.rate_shape
-        mean, log_sigma, u = update(self.mean, self.log_sigma, self.u, noise, utilities, *rates)
-        return type(self)(mean, log_sigma, u, *rates, self.fast)
+        if not self.fast:
+            return self.step(self.gather(self.moments(), noise, utilities))
+        rates, d = (self.rate_mean, self.rate_sigma, self.rate_shape), self.mean.size
+        mean, u = np.empty(d), np.empty(d)
+        log_sigma = _update_loops.fast(self.mean, self.log_sigma, self.u, noise, utilities, *rates, mean, u)
+        return type(self)(mean, log_sigma, u, *rates, True)
 
     def moments(self) -> Moments:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
-        return _moments(self.mean)
+        return zeros((2, len(self.mean)), self.mean), np.zeros(5)
 
     def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
@@ -130,7 +134,8 @@ class R1NES:
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between, at little cost."""
-        return self.sigma, self.sigma * math.sqrt(1 + self.u @ self.u)
+        sigma = self.sigma
+        return sigma, sigma * math.sqrt(1 + float(self.u.dot(self.u)))  # faster than @
 
     def cov(self) -> Array:
         """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
@@ -146,7 +151,6 @@ class R1NES:
         return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u @ self.u)}
 
 
-@compiled
 def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array:
     """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
     xp, d = namespace(noise), len(mean)
@@ -160,43 +164,6 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array
         return x
 
     return filled(formula, X)
-
-
-@_points.loops
-def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> Array:
-    n, d = X.shape
-    for start in range(0, d, STRIP):
-        m, v = mean[start : start + STRIP], u[start : start + STRIP]
-        for i in range(n):
-            x, y, z = X[i, start : start + STRIP], noise[i, start : start + STRIP], noise[i, d]
-            for j in range(m.size):
-                x[j] = m[j] + sigma * (z * v[j] + y[j])
-    return X
-
-
-@compiled
-def _update(
-    mean: Array,
-    log_sigma: float,
-    u: Array,
-    noise: Array,
-    w: Array,
-    rate_mean: float,
-    rate_sigma: float,
-    rate_shape: float,
-) -> tuple[Array, float, Array]:
-    sums, numbers = _moments(mean)
-    sums, numbers = _gather(u, noise, w, sums, numbers)
-    return _step(mean, log_sigma, u, sums, numbers, rate_mean, rate_sigma, rate_shape)
-
-
-def _moments(mean: Array) -> Moments:
-    return zeros((2, len(mean)), mean), np.zeros(5)
-
-
-@loops_of(_moments)
-def _moments_loops(mean: Array) -> Moments:
-    return np.zeros((2, len(mean))), np.zeros(5)
 
 
 def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
@@ -216,54 +183,6 @@ def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Mo
     return sums, numbers
 
 
-@loops_of(_gather)
-def _gather_loops(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
-    n, d = noise.shape[0], len(u)
-    r = math.sqrt(u @ u)
-    wb, squares = np.zeros(n), np.zeros(n)
-    for start in range(0, d, STRIP):
-        v = u[start : start + STRIP]
-        for i in range(n):
-            y, p, q = noise[i, start : start + STRIP], 0.0, 0.0
-            for j in range(v.size):
-                p += y[j] * v[j]
-                q += y[j] * y[j]
-            wb[i] += p
-            squares[i] += q
-    for i in range(n):
-        p, q, z = wb[i] / r, squares[i], noise[i, d]
-        b = p + r * z
-        wb[i] = w[i] * b
-        numbers[0] += w[i]
-        numbers[1] += w[i] * z
-        numbers[2] += w[i] * b * p
-        numbers[3] += w[i] * b * b
-        numbers[4] += w[i] * (q - p * p) / (d - 1)
-    _add_weighted(noise, w, wb, sums)
-    return sums, numbers
-
-
-@kernel
-def _add_weighted(noise: Array, w: Array, wb: Array, sums: Array) -> None:
-    n, d = noise.shape[0], sums.shape[1]
-    for start in range(0, d, STRIP):
-        stop = min(start + STRIP, d)
-        wy, wby = sums[0, start:stop], sums[1, start:stop]
-        for i in range(0, n - 1, 2):  # two at a time, to read the sums less often
-            y, next_y = noise[i, start:stop], noise[i + 1, start:stop]
-            a, next_a, b, next_b = w[i], w[i + 1], wb[i], wb[i + 1]
-            for j in range(wy.size):
-                wy[j] += a * y[j] + next_a * next_y[j]
-            for j in range(wy.size):
-                wby[j] += b * y[j] + next_b * next_y[j]
-        for i in range(n - n % 2, n):
-            y, a, b = noise[i, start:stop], w[i], wb[i]
-            for j in range(wy.size):
-                wy[j] += a * y[j]
-                wby[j] += b * y[j]
-
-
-@part
 def _step(
     mean: Array,
     log_sigma: float,
@@ -274,16 +193,27 @@ def _step(
     rate_sigma: float,
     rate_shape: float,
 ) -> tuple[Array, float, Array]:
-    """The next μ, λ and u. ∇u = along·v + across, where across = (Σ w b y − (Σ w b p) v)/r is normal to v."""
+    """The next μ, λ and u."""
     wy, wby = sums[0], sums[1]
-    total, wz, wbp = float(numbers[0]), float(numbers[1]), float(numbers[2])
-    wbb, wq = float(numbers[3]), float(numbers[4])
-    sigma, r = math.exp(log_sigma), math.sqrt(u @ u)
-    mean = mean + rate_mean * sigma * (wy + wz * u)  # (1)
-    log_sigma = log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
+    total, wz, wbp, wbb, wq = numbers.tolist()
+    of_u, of_wby = _shape(math.sqrt(u @ u), wbp, wbb, wq, float(wby @ wby), rate_shape)
+    return (
+        mean + rate_mean * math.exp(log_sigma) * (wy + wz * u),  # (1)
+        log_sigma + rate_sigma * 0.5 * (wq - total),  # (2)
+        of_u * u + of_wby * wby,
+    )
 
+
+@part
+def _shape(
+    r: float, wbp: float, wbb: float, wq: float, power: float, rate_shape: float
+) -> tuple[float, float]:
+    """How much the next u has of u and of Σ w b y, whose squared length is ``power``.
+
+    ∇u = along·v + across, where across = (Σ w b y − (Σ w b p) v)/r is normal to v.
+    """
     along = (wbb - (r * r + 1) * wq) / (2 * r)
-    across = math.sqrt(max(0.0, float(wby @ wby) - wbp * wbp)) / r  # its length
+    across = math.sqrt(max(0.0, power - wbp * wbp)) / r  # its length
     length = math.hypot(along, across)  # of ∇u (3)
     rate = min(rate_shape, 2 * r / length) if length > 0 else 0.0  # ε
     if along < 0:  # shrink c by (4) and turn v by (5), apart: adding to u could flip it
@@ -291,4 +221,105 @@ def _step(
         along_v, across_v = turned, turned * rate / r
     else:  # grow: an exponential step in c could explode
         along_v, across_v = r + rate * along, rate
-    return mean, log_sigma, (along_v - across_v * wbp / r) / r * u + across_v / r * wby
+    return (along_v - across_v * wbp / r) / r, across_v / r
+
+
+@compiled
+def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
+    n, d = X.shape
+    for start in range(0, d, STRIP):
+        m, v = mean[start : start + STRIP], u[start : start + STRIP]
+        for i in range(n):
+            x, y, z = X[i, start : start + STRIP], noise[i, start : start + STRIP], noise[i, d]
+            for j in range(m.size):
+                x[j] = m[j] + sigma * (z * v[j] + y[j])
+
+
+@compiled
+def _update_loops(
+    mean: Array,
+    log_sigma: float,
+    u: Array,
+    noise: Array,
+    w: Array,
+    rate_mean: float,
+    rate_sigma: float,
+    rate_shape: float,
+    next_mean: Array,
+    next_u: Array,
+) -> float:
+    """The next λ; and μ and u, where Σ w y and Σ w b y have been before."""
+    n, d = noise.shape[0], u.size
+    wb, squares = np.zeros(n), np.zeros(n)
+    r = math.sqrt(_project(u, noise, wb, squares))
+    total, wz, wbp, wbb, wq = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        p, q, z = wb[i] / r, squares[i], noise[i, d]
+        b = p + r * z
+        wb[i] = w[i] * b
+        total += w[i]
+        wz += w[i] * z
+        wbp += w[i] * b * p
+        wbb += w[i] * b * b
+        wq += w[i] * (q - p * p) / (d - 1)
+    step = rate_mean * math.exp(log_sigma)
+    power = _add_weighted(mean, u, noise, w, wb, step, wz, next_mean, next_u)
+    of_u, of_wby = _shape(r, wbp, wbb, wq, power, rate_shape)
+    for j in range(d):
+        next_u[j] = of_u * u[j] + of_wby * next_u[j]
+    return log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
+
+
+@kernel
+def _project(u: Array, noise: Array, along: Array, squares: Array) -> float:
+    """Add uᵀy and ‖y‖²; uᵀu."""
+    power = 0.0
+    for start in range(0, u.size, STRIP):
+        v = u[start : start + STRIP]
+        for j in range(v.size):
+            power += v[j] * v[j]
+        for i in range(along.size):
+            y, p, q = noise[i, start : start + STRIP], 0.0, 0.0
+            for j in range(v.size):
+                p += y[j] * v[j]
+                q += y[j] * y[j]
+            along[i] += p
+            squares[i] += q
+    return power
+
+
+@kernel
+def _add_weighted(
+    mean: Array,
+    u: Array,
+    noise: Array,
+    w: Array,
+    wb: Array,
+    step: float,
+    wz: float,
+    next_mean: Array,
+    wby: Array,
+) -> float:
+    """The next μ, and Σ w b y; the square of its length."""
+    n, d, power = w.size, u.size, 0.0
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        wy, by = next_mean[start:stop], wby[start:stop]
+        for j in range(wy.size):
+            wy[j] = by[j] = 0.0
+        for i in range(0, n - 1, 2):  # two at a time, to read the sums less often
+            y, next_y = noise[i, start:stop], noise[i + 1, start:stop]
+            a, next_a, b, next_b = w[i], w[i + 1], wb[i], wb[i + 1]
+            for j in range(wy.size):
+                wy[j] += a * y[j] + next_a * next_y[j]
+            for j in range(wy.size):
+                by[j] += b * y[j] + next_b * next_y[j]
+        for i in range(n - n % 2, n):
+            y, a, b = noise[i, start:stop], w[i], wb[i]
+            for j in range(wy.size):
+                wy[j] += a * y[j]
+                by[j] += b * y[j]
+        for j in range(wy.size):
+            power += by[j] * by[j]
+            wy[j] = mean[start + j] + step * (wy[j] + wz * u[start + j])  # (1)
+    return power
