@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-NEEDS: dict[str, str] = {}  # a script that needs a package that `make test` does not install, and which
+TENSORS = {"torch_model.py"}  # for which `make test-arrays` has PyTorch
 SAYS = {
     "calibration.py": "recovery   0.20",
     "cluster.py": "the same as in one process: True",
@@ -18,13 +17,18 @@ SAYS = {
     "network.py": "% of 200 new points are told apart",
     "policy_search.py": "cartpole-rknes-1: 500 after 600 episodes",
     "resume.py": "the same as undisturbed: True",
+    "torch_model.py": "% of 1000 new points are told apart by steps",
 }
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in EXAMPLES.glob("*.py")))
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(name, marks=[pytest.mark.arrays] if name in TENSORS else [])
+        for name in sorted(path.name for path in EXAMPLES.glob("*.py"))
+    ],
+)
 def test_it_runs_and_solves_its_problem(script: str, tmp_path: Path) -> None:
-    if script in NEEDS and importlib.util.find_spec(NEEDS[script]) is None:
-        pytest.skip(f"{NEEDS[script]} is not installed")
     ended = subprocess.run(
         [sys.executable, EXAMPLES / script],
         cwd=tmp_path,

@@ -127,7 +127,7 @@ def update(
     # The path p_σ, and what its length makes of λ.
     c_sigma = (mu + 2) / (d + mu + 5)
     damping = 0.4 * (1 + c_sigma)
-    unit = mu if paired else 1 / of_mean  # 1/of_mean keeps the path at E‖N(0, I)‖, μ above it
+    unit = mu if paired else 1 / of_mean  # without selection 1/of_mean keeps ‖p_σ‖ at E‖N(0, I)‖
     of_whitened = math.sqrt(c_sigma * (2 - c_sigma) * unit)
     power = _walk(log_scales, V, stretch * along, path_sigma, 1 - c_sigma, of_whitened, state)
     expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))  # E‖N(0, I)‖
