@@ -12,7 +12,8 @@ SᵀWS of ∇M has rank n at most: Sᵀ = QR and RWRᵀ = U diag(g) Uᵀ give V 
 
     SᵀWS = V diag(g) Vᵀ,    exp(½ η SᵀWS) = I + V diag(e^{½ηg} − 1) Vᵀ         (4)
 
-which costs O(d²) per sample; what is left of ∇B is a multiple of the identity.
+which costs O(d²) per sample; what is left of ∇B is a multiple of the identity. And B∇μ = BV (VᵀSᵀ)w, where
+VᵀSᵀ = UᵀR, needs no more than the BV of (3).
 
 T. Glasmachers, T. Schaul, Y. Sun, D. Wierstra, J. Schmidhuber: Exponential natural evolution strategies,
 GECCO 2010.
@@ -27,6 +28,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, copied, host, like, namespace, on_host
+from r1nes.compiled import TILE
 from r1nes.utilities import logarithmic
 
 
@@ -89,20 +91,20 @@ class XNES:
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        d, w, s, B = len(self.mean), utilities, noise, self.shape
-        grad_mean = like(w, s) @ s  # ∇μ
+        d, w, s = len(self.mean), utilities, noise
         q, r = namespace(s).linalg.qr(s.T)
         r = host(r)
         g, rotation = np.linalg.eigh((r * w) @ r.T)
         V = q @ like(rotation, s)  # SᵀWS = V diag(g) Vᵀ
+        BV = self.shape @ V
         trace = float(g.sum()) / d  # tr(SᵀWS)/d
         grad_sigma = trace - float(w.sum())  # ∇σ
-        B = B + ((B @ V) * like(np.expm1(0.5 * self.rate_shape * g), s)) @ V.T  # (4)
+        grown = BV * like(np.expm1(0.5 * self.rate_shape * g), s)  # (4)
         return replace(
             self,
-            mean=self.mean + self.rate_mean * self.sigma * (self.shape @ grad_mean),  # (1)
+            mean=self.mean + self.rate_mean * self.sigma * (BV @ like(rotation.T @ (r @ w), s)),  # (1)
             sigma=self.sigma * math.exp(0.5 * self.rate_sigma * grad_sigma),  # (2)
-            shape=B * math.exp(-0.5 * self.rate_shape * trace),  # (3)
+            shape=_sum(self.shape, grown, V.T, math.exp(-0.5 * self.rate_shape * trace)),  # (3)
         )
 
     def moments(self) -> list[tuple[Array, Array]]:
@@ -128,7 +130,8 @@ class XNES:
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
-        return self.sigma * namespace(self.shape).sqrt((self.shape * self.shape).sum(axis=1))
+        xp, B = namespace(self.shape), self.shape
+        return self.sigma * xp.sqrt(xp.einsum("ij,ij->i", B, B))  # not of the standard, but in all libraries
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between."""
@@ -147,3 +150,16 @@ class XNES:
     def scalars(self) -> dict[str, float]:
         """What a history keeps of each generation beyond σ: nothing that is cheap."""
         return {}
+
+
+def _sum(B: Array, left: Array, right: Array, factor: float) -> Array:
+    """(B + left·right)·factor; NumPy's in tiles of some rows, since memory is what it costs."""
+    if not on_host(B):
+        return (B + left @ right) * factor
+    out = np.empty_like(B)
+    rows = max(1, TILE // len(B))
+    for start in range(0, len(B), rows):
+        tile = np.matmul(left[start : start + rows], right, out=out[start : start + rows])
+        tile += B[start : start + rows]
+        tile *= factor
+    return out
