@@ -96,7 +96,7 @@ class DrawnDirections(Directions):
             self._make(number)
         if len(self._table):
             return self._table[row : row + count]
-        return self._shifted(self._waves, row, row + count)[0] * self._flips
+        return self._in_shifts(self._waves, row, row + count)[0] * self._flips
 
     def _make(self, number: int) -> None:
         d, blocks = self.width, self.rows_at_once // self.width
@@ -106,7 +106,7 @@ class DrawnDirections(Directions):
             waves = self._flat(number, blocks)
             flips = _signs(self._normal(SIGNS, number, blocks, d))
             if self._table_fits:
-                rows = self._shifted(waves, 0, d) * flips[:, None, :]
+                rows = self._in_shifts(waves, 0, d) * flips[:, None, :]
                 self._table = namespace(waves).reshape(rows, (-1, d))
             else:
                 self._waves, self._flips = waves, flips
@@ -116,7 +116,7 @@ class DrawnDirections(Directions):
             self._table = self._table * namespace(numbers).sqrt(mean_squares)
         self._made = number
 
-    def _shifted(self, waves: Array, row: int, end: int) -> Array:
+    def _in_shifts(self, waves: Array, row: int, end: int) -> Array:
         """Each of the sequences in each of the shifts that rows ``row`` to ``end`` − 1 of a block have."""
         xp: Any = namespace(waves)
         starts = xp.asarray(self._starts(row, end), device=waves.device)

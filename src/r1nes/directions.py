@@ -21,6 +21,7 @@ what d normal numbers cost, and a block one FFT.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,6 +136,11 @@ class Directions:
                 np.multiply(self._sequence[start:], signs[:left], out=y[:left])
                 np.multiply(self._sequence[:start], signs[left:], out=y[left:])
 
+    @cached_property
+    def _shifted(self) -> NDArray[np.int64]:
+        """Where each row of a block takes its numbers from."""
+        return (np.arange(self.width) + self._starts(0, self.width)[:, None]) % self.width
+
     def _make(self, number: int) -> None:
         d, blocks = self.width, self.rows_at_once // self.width
         rng = self._noise.stream(number + 1)
@@ -146,8 +152,9 @@ class Directions:
             w = (math.sqrt(d) * _flat_sequences(rng, blocks, d)).astype(self.dtype)
             signs = (1 - 2 * rng.integers(2, size=(blocks, d))).astype(np.int8)
             if self._table_fits:
-                shifted = (np.arange(d) + self._starts(0, d)[:, None]) % d
-                self._table = (w[:, shifted] * signs[:, None]).reshape(-1, d).astype(self.dtype)
+                rows = w.take(self._shifted, axis=1)
+                rows *= signs[:, None]
+                self._table = rows.reshape(-1, d)
             else:
                 self._sequence, self._signs = w[0], signs[0]
         if self.pairs > d:

@@ -110,9 +110,10 @@ def update(
     rate_shape: float,
     rate_scales: float,
     state: Array,
+    next_c: Array,
     followed: Array,
-) -> tuple[Array, float, float]:
-    """The next c, λ, and noise in the signal; and in ``state`` μ, log D, p_σ, p_c, the signal of D, and V.
+) -> tuple[float, float]:
+    """The next λ, and noise in the signal; in ``state`` μ, log D, p_σ, p_c, the signal of D, and V; and c.
 
     Until they are known, their rows hold what they are made of. NumPy's large arrays have larger pages than
     numba's, so all that is large is given, with room for ŷ.
@@ -161,20 +162,20 @@ def update(
     rest = (powers[1] - np.trace(within)) / (d - k) - (total + 1 / mu)  # (2)
     for i in range(k):
         within[i, i] -= total + 1 / mu + rest  # (1), less τ
-    c = _turned(V, c, rate, within, weighted, shrinking)
+    _turned(V, c, rate, within, weighted, shrinking, next_c)
     log_sigma += 0.5 * rate_sigma * rate * rest
     shift = 0.0
     if rate_of_scales > 0:
         for j in range(d):
             delta = 0.5 * rate_of_scales * (squares[j] - share[j] * mean_gradient)
             squares[j] = min(max(delta, -1.0), 1.0)
-        _transport(weighted, c, squares)
+        _transport(weighted, next_c, squares)
         shift = _sum(squares) / d
         for j in range(d):
             state[1, j] = log_scales[j] + (squares[j] - shift)
     else:
         state[1] = log_scales
-    return c, log_sigma + shift, signal_noise
+    return log_sigma + shift, signal_noise
 
 
 @kernel
@@ -313,7 +314,9 @@ def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, wei
 
 
 @kernel
-def _turned(V: Array, c: Array, rate: float, within: Array, between: Array, shrinking: int) -> Array:
+def _turned(
+    V: Array, c: Array, rate: float, within: Array, between: Array, shrinking: int, next_c: Array
+) -> None:
     """V and c after a step along (4), V in place of ``between``: out of their span, and in it."""
     k, d = V.shape
     turn, pace, gram = np.zeros(k), np.empty(k), np.zeros((k, k))
@@ -338,9 +341,8 @@ def _turned(V: Array, c: Array, rate: float, within: Array, between: Array, shri
     for i in range(k):
         c_i = 0.5 * math.log(max(variances[i], TINY))
         shrunk = min(max(c_i + PULL * rate, SHORTEST), -LEAST)
-        variances[i] = shrunk if i < shrinking else min(max(c_i, LEAST), LONGEST)
-    _orthonormalise(between, variances, gram)
-    return variances
+        next_c[i] = shrunk if i < shrinking else min(max(c_i, LEAST), LONGEST)
+    _orthonormalise(between, next_c, gram)
 
 
 @kernel

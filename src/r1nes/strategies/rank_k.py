@@ -216,8 +216,8 @@ class RkNES:
             return self
         rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
         d, k = self.mean.size, self.stretches.size
-        state = np.empty((5 + k, d))
-        c, log_sigma, signal_noise = layer_loops.update.fast(
+        state, c = np.empty((5 + k, d)), np.empty(k)
+        log_sigma, signal_noise = layer_loops.update.fast(
             self.mean,
             self.log_sigma,
             self.log_scales,
@@ -234,6 +234,7 @@ class RkNES:
             w,
             *rates,
             state,
+            c,
             np.empty(d),
         )
         return type(self)(
@@ -270,9 +271,9 @@ class RkNES:
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between, at little cost."""
-        longest = self.sigma * math.exp(self.log_scales[self.log_scales.argmax()])  # faster than max
+        longest = self.log_sigma + float(self.log_scales[self.log_scales.argmax()])  # faster than max
         shrunk, grown = float(self.stretches[0]), float(self.stretches[-1])
-        return longest * math.exp(min(shrunk, 0.0)), longest * math.exp(max(grown, 0.0))
+        return math.exp(longest + min(shrunk, 0.0)), math.exp(longest + max(grown, 0.0))
 
     def cov(self) -> Array:
         """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
