@@ -135,3 +135,25 @@ def test_the_default_step_fits_the_box() -> None:
     optimizer = r1nes.Optimizer([0.5, 0.5, 2.0], bounds=[(0, 1), (0, 10), (2, 2)])
     assert optimizer.strategy.sigma == pytest.approx(0.3)
     assert r1nes.Optimizer([0.5, 0.5], bounds=[(0, 1), (0, None)]).strategy.sigma == 1.0
+
+
+def test_the_mean_is_a_point_of_the_box() -> None:
+    """Its minimum is in a corner, where about half of the distribution is beyond the box."""
+    optimizer = r1nes.Optimizer(np.full(5, 0.3), bounds=[(0, 1)] * 5, max_evals=600, rng=1)
+    outside = 0
+    while not optimizer.stop():
+        X = optimizer.ask()
+        optimizer.tell(X, X.sum(axis=1))
+        outside += bool((optimizer.strategy.mean < 0).any())
+        assert ((optimizer.mean >= 0) & (optimizer.mean <= 1)).all()
+    assert outside
+    np.testing.assert_allclose(optimizer.mean, 0, atol=0.01)
+
+
+def test_without_a_box_the_mean_is_that_of_the_distribution() -> None:
+    optimizer = r1nes.Optimizer(np.ones(5), 0.5, rng=1)
+    X = optimizer.ask()
+    optimizer.tell(X, X.sum(axis=1))
+    np.testing.assert_array_equal(optimizer.mean, optimizer.strategy.mean)
+    optimizer.mean[:] = 0  # a copy
+    assert optimizer.mean.any()

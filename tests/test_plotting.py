@@ -92,7 +92,7 @@ def test_of_two_variables_the_ellipses_are_those_of_the_distribution() -> None:
 
 def test_long_runs_and_infinite_values_can_be_drawn(tmp_path: Path) -> None:
     def sometimes(x: Array) -> float:
-        return math.inf if x[0] > 0.5 else float(rosenbrock(x)) - 100
+        return math.inf if x[0] > 0.5 else float(rosenbrock(x)) - 1000
 
     result = r1nes.minimize(sometimes, np.zeros(10), popsize=2, max_evals=4000, rng=1)
     values = panels(result)["Values"]

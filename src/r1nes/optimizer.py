@@ -297,6 +297,12 @@ class Optimizer:
         return self._stopping.reasons(self.nfev, self.generation, self.strategy)
 
     @property
+    def mean(self) -> Array:
+        """The centre of the distribution as a point, within the bounds: under noise, the better answer."""
+        mean = copied(self.strategy.mean)
+        return mean if self.box is None else self.box.fold(mean[None])[0]
+
+    @property
     def result(self) -> OptimizeResult:
         """The run so far: the best point ever evaluated, its value, and whether and why it ended."""
         stop = self.stop()
