@@ -240,3 +240,16 @@ def test_a_terminal_gets_a_live_display_and_a_pipe_gets_lines(tmp_path: Path) ->
     for name in ("best", "σ", "evaluations", "per second", "left"):
         assert name in seen.decode()
     assert b"\x1b[" in seen
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("r1nes re", {"resume", "report"}), ("r1nes run f.py --max-", {"--max-evals"})]
+)
+def test_a_shell_completes_what_was_typed(typed: str, offered: set[str], tmp_path: Path) -> None:
+    """By the protocol of argcomplete: the shell tells the line, and reads the answers from another file."""
+    answers = tmp_path / "answers"
+    shell = {"COMP_LINE": typed, "COMP_POINT": str(len(typed)), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
+    subprocess.run(
+        COMMAND, env={**os.environ, **shell, "_ARGCOMPLETE_STDOUT_FILENAME": str(answers)}, check=True
+    )
+    assert offered <= {answer.strip() for answer in answers.read_text().splitlines()}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from r1nes import __version__
+from r1nes.extras import needs
 
 CODES = """exit codes:
   0  the run ended as asked: at the target or, without one, converged or at a limit
@@ -58,7 +59,10 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what could follow
+        _complete(parser)
+    options = parser.parse_args(arguments)
     try:
         return int(options.command(options))
     except (OSError, ImportError, TypeError, ValueError) as error:
@@ -68,6 +72,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130  # as shells report it
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Tell the shell, and exit."""
+    with needs("argcomplete", extra="cli"):
+        import argcomplete
+    argcomplete.autocomplete(parser)
 
 
 def _parser() -> argparse.ArgumentParser:
