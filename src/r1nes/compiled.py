@@ -23,6 +23,8 @@ R = TypeVar("R")
 TILE = 2**18  # numbers, of about the size of a second-level cache
 NARROWEST = 2**9  # columns of a tile, however many rows there are
 STRIP = 2**9  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
+LONG_STRIP = 2**13  # columns, where rows come from memory, which gives them faster in long pieces
+CACHED = 2**20  # numbers, of about the size of a third-level cache
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 
@@ -55,6 +57,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """A part that is made of loops, and takes sums in any order."""
     _parts.append((function, True))
     return function
+
+
+@part
+def strip(n: int, d: int) -> int:
+    """The columns that loops work on, row after row, where ``n`` rows have ``d`` of them."""
+    return STRIP if n * d <= CACHED else LONG_STRIP
 
 
 @cache

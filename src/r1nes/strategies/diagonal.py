@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.compiled import STRIP, compiled
+from r1nes.compiled import compiled, strip
 from r1nes.tiles import Room, added, filled, room
 from r1nes.utilities import logarithmic
 
@@ -166,10 +166,11 @@ def _step(
 @compiled
 def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> None:
     n, d = noise.shape
-    for start in range(0, d, STRIP):
-        m, s = mean[start : start + STRIP], scales[start : start + STRIP]
+    width = strip(n, d)
+    for start in range(0, d, width):
+        m, s = mean[start : start + width], scales[start : start + width]
         for i in range(n):
-            x, y = X[i, start : start + STRIP], noise[i, start : start + STRIP]
+            x, y = X[i, start : start + width], noise[i, start : start + width]
             for j in range(m.size):
                 x[j] = m[j] + s[j] * y[j]
 
@@ -187,8 +188,9 @@ def _update_loops(
 ) -> None:
     """The next μ and σ, where ∇μ and ∇σ have been before."""
     n, d = noise.shape
-    for start in range(0, d, STRIP):
-        stop = min(start + STRIP, d)
+    width = strip(n, d)
+    for start in range(0, d, width):
+        stop = min(start + width, d)
         ws, wss = next_mean[start:stop], next_scales[start:stop]
         ws[:] = 0.0
         wss[:] = 0.0

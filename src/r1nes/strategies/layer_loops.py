@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.compiled import STRIP, compiled, kernel
+from r1nes.compiled import LONG_STRIP, STRIP, compiled, kernel
 
 # Machine code is made anew when this file changes, so the constants of both forms are here.
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
@@ -45,7 +45,7 @@ def points(
     """Points x = μ + σDMy, of covariance σ²DM²D."""
     n, d = X.shape
     P = _projections(V, noise, sequence, signs, starts) * np.expm1(c)
-    strip = min(STRIP, noise.shape[1])
+    strip = min(LONG_STRIP, noise.shape[1])
     left = starts[: 0 if d <= strip else n]  # where there is but one strip, it is at hand
     for start in range(0, d, strip):
         stop = min(start + strip, d)
@@ -75,7 +75,7 @@ def _columns(start: int, stop: int, noise: Array, sequence: Array, signs: Any, s
 def _projections(V: Array, noise: Array, sequence: Array, signs: Any, starts: Any) -> Array:
     """P = YVᵀ."""
     n, (k, d) = noise.shape[0], V.shape
-    P, strip = np.zeros((n, k)), min(STRIP, noise.shape[1])
+    P, strip = np.zeros((n, k)), min(LONG_STRIP, noise.shape[1])
     for start in range(0, d, strip):
         stop = min(start + strip, d)
         at = _columns(start, stop, noise, sequence, signs, starts)
@@ -194,7 +194,7 @@ def _gather(
     """Σ w y, Σ w y² and PᵀWY; and of the first V Σ w y, of the second the sum."""
     n, (k, d) = noise.shape[0], V.shape
     weights = (_projections(V, noise, sequence, signs, starts) * w[1].reshape(-1, 1)).T.copy()  # PᵀW
-    total, strip = 0.0, min(STRIP, noise.shape[1])
+    total, strip = 0.0, min(LONG_STRIP, noise.shape[1])
     left = starts[: 0 if d <= strip else n]
     for start in range(0, d, strip):
         stop = min(start + strip, d)

@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.compiled import STRIP
+from r1nes.compiled import strip
 from r1nes.directions import Shifts, paired
 from r1nes.strategies import layer_loops
 from r1nes.strategies.layer import gather, orthonormalise, points, step
@@ -305,7 +305,8 @@ class RkNES:
 def _in_parts(noise: Array | Shifts, d: int) -> tuple[Array, Array, NDArray[np.int8], NDArray[np.int64]]:
     """Directions, or room for some of their columns, and what is to be put there."""
     if isinstance(noise, Shifts):
-        return np.empty((noise.starts.size, min(STRIP, d))), *noise
+        n = noise.starts.size
+        return np.empty((n, min(strip(n, d), d))), *noise
     return noise, *MADE
 
 

@@ -31,7 +31,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.compiled import STRIP, compiled, kernel, part
+from r1nes.compiled import compiled, kernel, part, strip
 from r1nes.tiles import ALL, Room, columns, filled, room
 from r1nes.utilities import logarithmic
 
@@ -227,10 +227,11 @@ def _shape(
 @compiled
 def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
     n, d = X.shape
-    for start in range(0, d, STRIP):
-        m, v = mean[start : start + STRIP], u[start : start + STRIP]
+    width = strip(n, d)
+    for start in range(0, d, width):
+        m, v = mean[start : start + width], u[start : start + width]
         for i in range(n):
-            x, y, z = X[i, start : start + STRIP], noise[i, start : start + STRIP], noise[i, d]
+            x, y, z = X[i, start : start + width], noise[i, start : start + width], noise[i, d]
             for j in range(m.size):
                 x[j] = m[j] + sigma * (z * v[j] + y[j])
 
@@ -273,13 +274,14 @@ def _update_loops(
 @kernel
 def _project(u: Array, noise: Array, along: Array, squares: Array) -> float:
     """Add uᵀy and ‖y‖²; uᵀu."""
-    power = 0.0
-    for start in range(0, u.size, STRIP):
-        v = u[start : start + STRIP]
+    n, d, power = along.size, u.size, 0.0
+    width = strip(n, d)
+    for start in range(0, d, width):
+        v = u[start : start + width]
         for j in range(v.size):
             power += v[j] * v[j]
-        for i in range(along.size):
-            y, p, q = noise[i, start : start + STRIP], 0.0, 0.0
+        for i in range(n):
+            y, p, q = noise[i, start : start + width], 0.0, 0.0
             for j in range(v.size):
                 p += y[j] * v[j]
                 q += y[j] * y[j]
@@ -302,8 +304,9 @@ def _add_weighted(
 ) -> float:
     """The next μ, and Σ w b y; the square of its length."""
     n, d, power = w.size, u.size, 0.0
-    for start in range(0, d, STRIP):
-        stop = min(start + STRIP, d)
+    width = strip(n, d)
+    for start in range(0, d, width):
+        stop = min(start + width, d)
         wy, by = next_mean[start:stop], wby[start:stop]
         for j in range(wy.size):
             wy[j] = by[j] = 0.0
