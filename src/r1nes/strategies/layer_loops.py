@@ -144,37 +144,39 @@ def update(
     for j in range(d):
         state[3, j] = (1 - c_path) * path[j] + of_walked * walked[j]
         state[0, j] = mean[j] + step_of_mean * (walked[j] + drift * path[j])
-    _followed(state[3], squares, V, c, followed)  # ŷ
+    of_path = _followed(state[3], squares, V, c, followed)  # Vŷ
     memory = 0.7 / d
     within = np.zeros((k, k))  # PᵀWP
-    powers = _follow(followed, mu, V, signal, memory, mean_sampled, within, state)
+    powers = _follow(followed, of_path / mu, mu, V, signal, memory, mean_sampled, within, state)
 
     # D, by the share of its gradient that is signal.
     signal_noise = (1 - memory) ** 2 * signal_noise + memory**2 * 2 * of_shape
     noisy = NOISE * (d - 1) * signal_noise  # (d − 1) s
     heard = max(0.0, 1 - noisy / powers[0]) if powers[0] > 0 else 0.0  # 1 − s/ρ
     rate_of_scales = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard
-    share = followed
-    mean_gradient = _across(V, c, within, squares, share, weighted)
+    share, turns = followed, np.zeros(k)
+    mean_gradient = _across(V, c, within, squares, share, weighted, turns)
 
     # The layer.
     rate = min(0.5, 5 * rate_shape * mu / (3 * d + 10))
     rest = (powers[1] - np.trace(within)) / (d - k) - (total + 1 / mu)  # (2)
     for i in range(k):
         within[i, i] -= total + 1 / mu + rest  # (1), less τ
-    _turned(V, c, rate, within, weighted, shrinking, next_c)
+    T = _turned(V, c, rate, within, weighted, turns, shrinking, next_c)
     log_sigma += 0.5 * rate_sigma * rate * rest
     shift = 0.0
     if rate_of_scales > 0:
         for j in range(d):
             delta = 0.5 * rate_of_scales * (squares[j] - share[j] * mean_gradient)
             squares[j] = min(max(delta, -1.0), 1.0)
-        _transport(weighted, next_c, squares)
+        T = _transport(T, weighted, next_c, squares)
         shift = _sum(squares) / d
         for j in range(d):
             state[1, j] = log_scales[j] + (squares[j] - shift)
     else:
         state[1] = log_scales
+    for start in range(0, d, STRIP):
+        _combine(T, weighted, start, min(start + STRIP, d))
     return log_sigma + shift, signal_noise
 
 
@@ -234,9 +236,9 @@ def _walk(
 
 
 @kernel
-def _followed(path: Array, D: Array, V: Array, c: Array, y: Array) -> None:
-    """ŷ = M⁻¹ D⁻¹ p_c."""
-    p = np.zeros(c.size)
+def _followed(path: Array, D: Array, V: Array, c: Array, y: Array) -> Array:
+    """ŷ = M⁻¹ D⁻¹ p_c, put into ``y``; Vŷ."""
+    p, along = np.zeros(c.size), np.zeros(c.size)
     for start in range(0, y.size, STRIP):
         part, by = y[start : start + STRIP], D[start : start + STRIP]
         for j in range(part.size):
@@ -246,12 +248,17 @@ def _followed(path: Array, D: Array, V: Array, c: Array, y: Array) -> None:
     for m in range(c.size):
         p[m] *= math.expm1(-c[m])
     for start in range(0, y.size, STRIP):
-        _add_rows(y[start : start + STRIP], p, V, start)
+        part = y[start : start + STRIP]
+        _add_rows(part, p, V, start)
+        for m in range(c.size):
+            along[m] += _dot(V[m, start : start + STRIP], part)
+    return along
 
 
 @kernel
 def _follow(
     followed: Array,
+    along: Array,
     mu: float,
     V: Array,
     signal: Array,
@@ -262,10 +269,6 @@ def _follow(
 ) -> tuple[float, float]:
     """Add ŷ to Σ w y² and PᵀWY, and Σ w y² to the signal; the square of its length, and Σ w‖y‖²."""
     k, d = V.shape
-    along = np.zeros(k)
-    for start in range(0, d, STRIP):
-        for m in range(k):
-            along[m] += _dot(V[m, start : start + STRIP], followed[start : start + STRIP]) / mu
     power_of_signal, power = 0.0, 0.0
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
@@ -284,10 +287,12 @@ def _follow(
 
 
 @kernel
-def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, weighted: Array) -> float:
+def _across(
+    V: Array, c: Array, within: Array, squares: Array, share: Array, weighted: Array, turns: Array
+) -> float:
     """The diagonal of G across what has grown, and the share of each coordinate that is left: (5); H: (3).
 
-    They take the places of Σ w y² and PᵀWY. The mean of the first, relative to the second.
+    They take the places of Σ w y² and PᵀWY. The mean of the first, relative to the second; and ‖H_i‖².
     """
     k, d = V.shape
     t = np.empty(k)
@@ -308,6 +313,7 @@ def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, wei
                     across[j] -= t[i] * v[j] * twice[j]
                     left[j] -= t[i] * (2 - t[i]) * v[j] * v[j]
             _add_rows(H, minus[i], V, start)
+            turns[i] += _dot(H, H)
         total += _sum(across)
         total_share += _sum(left)
     return total / total_share
@@ -315,14 +321,21 @@ def _across(V: Array, c: Array, within: Array, squares: Array, share: Array, wei
 
 @kernel
 def _turned(
-    V: Array, c: Array, rate: float, within: Array, between: Array, shrinking: int, next_c: Array
-) -> None:
-    """V and c after a step along (4), V in place of ``between``: out of their span, and in it."""
+    V: Array,
+    c: Array,
+    rate: float,
+    within: Array,
+    between: Array,
+    turn: Array,
+    shrinking: int,
+    next_c: Array,
+) -> Array:
+    """V and c after a step along (4), V in place of ``between``: out of their span, and in it.
+
+    Of ``turn``, which holds ‖H_i‖², nothing is left; V is still to be multiplied by what is returned.
+    """
     k, d = V.shape
-    turn, pace, gram = np.zeros(k), np.empty(k), np.zeros((k, k))
-    for start in range(0, d, STRIP):
-        for i in range(k):
-            turn[i] += _dot(between[i, start : start + STRIP], between[i, start : start + STRIP])
+    pace, gram = np.empty(k), np.zeros((k, k))
     for i in range(k):
         pace[i] = PACE if i < shrinking else 1.0
         length, of_between = math.sqrt(turn[i]), rate * pace[i] / (2 * math.sinh(c[i]))
@@ -342,7 +355,7 @@ def _turned(
         c_i = 0.5 * math.log(max(variances[i], TINY))
         shrunk = min(max(c_i + PULL * rate, SHORTEST), -LEAST)
         next_c[i] = shrunk if i < shrinking else min(max(c_i, LEAST), LONGEST)
-    _orthonormalise(between, next_c, gram)
+    return _orthonormal(next_c, gram)
 
 
 @kernel
@@ -366,11 +379,15 @@ def _grown(c: Array, rate: float, pace: Array, within: Array) -> tuple[Array, Ar
 
 
 @kernel
-def _transport(V: Array, c: Array, delta: Array) -> None:
-    """Leave the long and the short axes V where they point, in place, while log D moves by ``delta``: (6)."""
+def _transport(T: Array, V: Array, c: Array, delta: Array) -> Array:
+    """Leave the long and the short axes TV where they point, in place, while log D moves by ``delta``: (6).
+
+    V is still to be multiplied by what is returned.
+    """
     gram = np.zeros((c.size, c.size))
     for start in range(0, delta.size, STRIP):
         stop = min(start + STRIP, delta.size)
+        _combine(T, V, start, stop)
         grown = np.exp(delta[start:stop])
         for i in range(c.size):
             v = V[i, start:stop]
@@ -379,7 +396,7 @@ def _transport(V: Array, c: Array, delta: Array) -> None:
             else:
                 v *= grown
         _add_products(gram, V, start, stop)
-    _orthonormalise(V, c, gram)
+    return _orthonormal(c, gram)
 
 
 @kernel
@@ -391,33 +408,37 @@ def _add_products(gram: Array, V: Array, start: int, stop: int) -> None:
 
 
 @kernel
-def _orthonormalise(V: Array, c: Array, gram: Array) -> None:
-    """Make the rows of ``V`` orthonormal, in place; those with the largest |c| move the least.
+def _orthonormal(c: Array, gram: Array) -> Array:
+    """T such that the rows of TV are orthonormal; those with the largest |c| move the least.
 
     By Cholesky's decomposition of VVᵀ, which is well-conditioned, since V is nearly orthonormal.
     """
-    k, d = V.shape
-    order = _largest_first(c)
-    T = np.zeros((k, k))  # the rows of the result, in terms of V
+    k, order = c.size, _largest_first(c)
+    T = np.zeros((k, k))
     for i in range(k):
-        row = T[i]
+        row = T[order[i]]
         row[order[i]] = 1.0
         for m in range(i):
-            p = 0.0  # of the row that V has here, along a row of the result
+            p, done = 0.0, T[order[m]]  # of the row that V has here, along a row of the result
             for q in range(k):
-                p += gram[order[i], q] * T[m, q]
-            _add(row, -p, T[m])
+                p += gram[order[i], q] * done[q]
+            _add(row, -p, done)
         power = 0.0
         for p in range(k):
             for q in range(k):
                 power += row[p] * gram[p, q] * row[q]
         row /= math.sqrt(power)
-    for start in range(0, d, STRIP):
-        old = V[:, start : start + STRIP].copy()
-        for i in range(k):
-            v = V[order[i], start : start + STRIP]
-            _fill(v, 0.0)
-            _add_rows(v, T[i], old, 0)
+    return T
+
+
+@kernel
+def _combine(T: Array, V: Array, start: int, stop: int) -> None:
+    """TV in place of V."""
+    old = V[:, start:stop].copy()
+    for i in range(len(T)):
+        v = V[i, start:stop]
+        _fill(v, 0.0)
+        _add_rows(v, T[i], old, 0)
 
 
 @kernel
