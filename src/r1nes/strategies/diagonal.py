@@ -122,7 +122,8 @@ class SNES:
 
     def condition(self) -> float:
         """The condition number of the covariance matrix."""
-        return float(self.scales.max() / self.scales.min()) ** 2
+        s = self.scales
+        return float(s[s.argmax()] / s[s.argmin()]) ** 2
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps of each generation: the smallest and the largest deviation."""

@@ -287,7 +287,8 @@ class RkNES:
         return math.exp(2 * (self._spread() + layer))
 
     def _spread(self) -> float:
-        return float(self.log_scales.max() - self.log_scales.min())
+        s = self.log_scales
+        return float(s[s.argmax()] - s[s.argmin()])
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps: λ, the spread of D, each c, and how far the path goes along the longest."""
