@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 import r1nes
 
 Array = NDArray[np.float64]
+LARGEST = 5.0  # weight: without a limit weights can grow until every unit is saturated, and nothing matters
 UNSEEN = 2**31  # the first seed of the episodes that no generation sees
 
 
@@ -127,12 +128,19 @@ def train(task: Task, method: str, seed: int, curve: Curve, pool: Executor) -> N
     if checkpoint.exists():
         optimizer = r1nes.Optimizer.load(checkpoint)
     else:
-        optimizer = r1nes.Optimizer(np.zeros(d), task.sigma0, method=method, popsize=task.popsize, rng=seed)
+        optimizer = r1nes.Optimizer(
+            np.zeros(d),
+            task.sigma0,
+            method=method,
+            popsize=task.popsize,
+            bounds=[(-LARGEST, LARGEST)] * d,
+            rng=seed,
+        )
     while optimizer.nfev * task.per_point < task.episodes:
         X = optimizer.ask()
         seeds = episodes_of(task, seed, optimizer.generation)
         optimizer.tell(X, list(pool.map(loss, repeat(task), X, repeat(seeds))))
-        curve.add(optimizer.strategy.mean, optimizer.generation, pool)
+        curve.add(optimizer.mean, optimizer.generation, pool)
         if optimizer.generation % curve.every == 0:
             optimizer.save(checkpoint)
 
