@@ -45,10 +45,8 @@ COUNTS = (
     "_blanks",
     "_drawn",
 )
-PATIENCE = (
-    1.0  # seconds that numba must have saved, had it been there from the first generation: it is loaded
-)
-SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # in about as much time, and per generation saves about these
+PATIENCE = 1.0  # seconds that numba would have saved so far, from which on it is worth the time to load it
+SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # seconds of a generation, and of each number in it
 BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
 
 
