@@ -29,7 +29,7 @@ test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots of t
 # In two processes: one that has JAX in it must not fork.
 test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in an environment of their own
 	$(ARRAYS)/bin/python -m pytest tests/arrays
-	$(ARRAYS)/bin/python -m pytest -m arrays tests/integrations/test_torch.py tests/test_docs.py
+	$(ARRAYS)/bin/python -m pytest -m arrays tests/integrations/test_torch.py tests/test_docs.py tests/test_examples.py
 
 docs: $(DOCS)  ## the site, in docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
