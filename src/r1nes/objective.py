@@ -28,9 +28,12 @@ class Objective:
 
     def value(self, x: Array) -> float:
         """Of one point."""
-        x = x if self.place is None else self.place.array(x)
+        return self.values(x[None])[0]
+
+    def _value(self, x: Array) -> float:
+        """Of one point that ``fun`` may keep and change."""
         try:
-            value = self.fun(copied(x), *self.args)
+            value = self.fun(x, *self.args)
         except Exception:
             if self.worst:
                 return math.nan
@@ -44,7 +47,8 @@ class Objective:
 
     def values(self, points: Array) -> list[float]:
         """Of points in rows, one by one."""
-        return [self.value(x) for x in points]
+        points = copied(points)
+        return [self._value(x) for x in (points if self.place is None else self.place.array(points))]
 
     def at_once(self, points: Array) -> Array:
         """Of points in rows, by a ``fun`` that takes them all."""
