@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -263,9 +264,17 @@ def _coco(options: argparse.Namespace) -> int:
     return 0
 
 
+def _can_draw() -> None:
+    """Learn it before hours of measuring."""
+    for package in ("jinja2", "matplotlib"):
+        with needs(package, extra="bench"):
+            import_module(package)
+
+
 def _paper(options: argparse.Namespace) -> int:
     from r1nes.bench import paper
 
+    _can_draw()
     for name in options.figure or []:
         if name not in paper.FIGURES:
             raise ValueError(f"--figure must be one of {', '.join(paper.FIGURES)}; got {name!r}")
