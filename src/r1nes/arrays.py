@@ -37,14 +37,14 @@ class Place:
             return f"jax:{self.device.platform}:{self.device.id}"
         return f"torch:{self.device}" if self.library == "torch" else None
 
-    def array(self, values: ArrayLike) -> Array:
+    def array(self, values: Any) -> Array:
         """The ``values``, which nobody may change any more, as an array of this place."""
         if self.library == "numpy":
             return np.asarray(values, self.dtype)
         if library_of(values) != self.library:
             values = np.ascontiguousarray(host(values))
         elif self.library == "torch":
-            values = values.detach()  # type: ignore[union-attr]
+            values = values.detach()
         xp = _namespace_of(self.library)
         return xp.asarray(values, dtype=getattr(xp, self.dtype.name), device=self.device)
 

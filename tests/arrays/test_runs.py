@@ -18,6 +18,8 @@ import r1nes  # noqa: E402
 from libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain  # noqa: E402
 from r1nes import Optimizer  # noqa: E402
 from r1nes.arrays import _namespace_of  # noqa: E402
+from r1nes.device import DrawnDirections  # noqa: E402
+from r1nes.directions import Directions  # noqa: E402
 from r1nes.strategies import STRATEGIES  # noqa: E402
 
 pytestmark = pytest.mark.arrays
@@ -362,8 +364,11 @@ class TestNoiseOfTheDevice:
     def test_directions_are_orthogonal(self, library: str, width: str, d: int, popsize: int) -> None:
         optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, noise="device", rng=1)
         host = Optimizer(np.zeros(d), 0.5, popsize=popsize, rng=1)
-        pairs = optimizer._noise.pairs  # type: ignore[union-attr]
-        assert pairs == host._noise.pairs  # type: ignore[union-attr]
+        drawn, sent = optimizer._noise, host._noise
+        assert isinstance(drawn, DrawnDirections)
+        assert isinstance(sent, Directions)
+        pairs = drawn.pairs
+        assert pairs == sent.pairs
         generations = 2 * d // (pairs or popsize) + 2
         rows = np.concatenate([plain(optimizer._noise.rows(g + 1, 0, popsize)) for g in range(generations)])
         if pairs:

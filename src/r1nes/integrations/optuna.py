@@ -79,8 +79,8 @@ class NESSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         """Checks every setting."""
-        self._settings = {"sigma0": sigma0, "method": method, "popsize": popsize}
-        Optimizer(np.zeros(2), **self._settings)  # type: ignore[arg-type]
+        self._settings: dict[str, Any] = {"sigma0": sigma0, "method": method, "popsize": popsize}
+        Optimizer(np.zeros(2), **self._settings)
         self._seed = None if seed is None else count("seed", seed, least=0)
         self._independent = RandomSampler(seed=seed) if independent_sampler is None else independent_sampler
         self._spaces = IntersectionSearchSpace()
@@ -204,8 +204,8 @@ class _Run:
         for trial in sorted(finished, key=lambda trial: (trial.datetime_complete, trial.number)):
             row = trial.system_attrs[MARK][2]
             if row < len(self.params) and self._made(trial, self.params[row]):
-                complete = trial.state == TrialState.COMPLETE and trial.value is not None
-                values.setdefault(row, self.sign * trial.value if complete else math.nan)  # type: ignore[operator]
+                value = trial.value if trial.state == TrialState.COMPLETE else None
+                values.setdefault(row, math.nan if value is None else self.sign * value)
         for trial in trials:
             if not trial.state.is_finished():
                 running[trial.system_attrs[MARK][2]] += 1

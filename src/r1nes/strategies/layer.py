@@ -13,6 +13,7 @@ import numpy as np
 
 from r1nes.arrays import Array, copied, host, like, namespace, stacked
 from r1nes.directions import PAIRED
+from r1nes.loops import TINY
 from r1nes.strategies.layer_loops import (
     DRIFT,
     FASTEST,
@@ -22,7 +23,6 @@ from r1nes.strategies.layer_loops import (
     PACE,
     PULL,
     SHORTEST,
-    TINY,
     TURN,
 )
 from r1nes.tiles import Room, added, filled
@@ -170,9 +170,9 @@ def _turned(
         turn[i] *= min(1.0, TURN / max(tangent, TURN))
         within[i, i] -= rest
     root, stretch = np.sqrt(pace), np.exp(c)
-    g, U = _eigh(root.reshape(-1, 1) * (rate * within) * root)
+    g, U = np.linalg.eigh(root.reshape(-1, 1) * (rate * within) * root)
     grown = (U * np.exp(_clipped(g, -1, 1))) @ U.T
-    variances, U = _eigh(stretch.reshape(-1, 1) * grown * stretch)  # ascending: shrinking ones first
+    variances, U = np.linalg.eigh(stretch.reshape(-1, 1) * grown * stretch)  # ascending: shrinking ones first
     V = like(U.T, V) @ V + like(U.T * turn, V) @ between
 
     c = 0.5 * np.log(np.maximum(variances, TINY))
@@ -213,9 +213,3 @@ def orthonormalise(V: Array, c: Array) -> Array:
 def _clipped(x: Array, low: float, high: float) -> Array:
     """As np.clip, in a third of its time for a few numbers."""
     return np.minimum(np.maximum(x, low), high)
-
-
-def _eigh(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors, in columns."""
-    values, vectors = np.linalg.eigh(A)
-    return values, vectors

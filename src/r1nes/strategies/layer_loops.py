@@ -13,10 +13,23 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from r1nes.arrays import Array
 from r1nes.compiled import LONG_STRIP, STRIP, compiled, kernel
+from r1nes.loops import (
+    TINY,
+    add,
+    add_rows,
+    add_squares,
+    copy_to,
+    dot,
+    eigh,
+    fill_with,
+    largest_first,
+    multiply,
+    place_at,
+    total_of,
+)
 
 # Machine code is made anew when this file changes, so the constants of both forms are here.
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
@@ -25,7 +38,6 @@ PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
 DRIFT = 0.3  # of the mean along its path p_c/√μ_eff, in each generation
 FASTEST = 0.15  # growth of λ in a generation: a faster one outruns the mean, and never ends
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
-TINY = 1e-37  # the least variance, far below what c may say
 NOISE = 1.2  # s: how much stronger than pure noise the signal of D must be to count
 
 
@@ -53,9 +65,9 @@ def points(
         scales = sigma * np.exp(log_scales[start:stop])
         for i in range(n):
             x = X[i, start:stop]
-            _copy(x, noise[i, at : at + stop - start])
-            _add_rows(x, P[i], V, start)
-            _place(x, scales, mean[start:stop])
+            copy_to(x, noise[i, at : at + stop - start])
+            add_rows(x, P[i], V, start)
+            place_at(x, scales, mean[start:stop])
 
 
 @kernel
@@ -64,10 +76,10 @@ def _columns(start: int, stop: int, noise: Array, sequence: Array, signs: Any, s
     for i in range(starts.size):
         first = (starts[i] + start) % sequence.size
         unbroken = min(stop - start, sequence.size - first)
-        _multiply(noise[i], sequence[first : first + unbroken], signs[start : start + unbroken])
+        multiply(noise[i], sequence[first : first + unbroken], signs[start : start + unbroken])
         rest = stop - start - unbroken
         if rest:
-            _multiply(noise[i, unbroken:], sequence[:rest], signs[start + unbroken : stop])
+            multiply(noise[i, unbroken:], sequence[:rest], signs[start + unbroken : stop])
     return 0 if starts.size else start
 
 
@@ -82,7 +94,7 @@ def _projections(V: Array, noise: Array, sequence: Array, signs: Any, starts: An
         for i in range(n):
             y = noise[i, at : at + stop - start]
             for m in range(k):
-                P[i, m] += _dot(V[m, start:stop], y)
+                P[i, m] += dot(V[m, start:stop], y)
     return P
 
 
@@ -122,7 +134,7 @@ def update(
     walked, squares, whitened, sampled, weighted = state[0], state[1], state[2], state[4], state[5:]
     stretch, along = np.expm1(c), np.zeros(k)
     mean_sampled = _gather(V, noise, sequence, signs, starts, w, whitened, sampled, weighted, along) / d
-    total, of_shape, of_mean = _sum(w[1]), _dot(w[1], w[1]), _dot(w[0], w[0])
+    total, of_shape, of_mean = total_of(w[1]), dot(w[1], w[1]), dot(w[0], w[0])
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
 
     # The path p_σ, and what its length makes of λ.
@@ -170,7 +182,7 @@ def update(
             delta = 0.5 * rate_of_scales * (squares[j] - share[j] * mean_gradient)
             squares[j] = min(max(delta, -1.0), 1.0)
         T = _transport(T, weighted, next_c, squares)
-        shift = _sum(squares) / d
+        shift = total_of(squares) / d
         for j in range(d):
             state[1, j] = log_scales[j] + (squares[j] - shift)
     else:
@@ -201,18 +213,18 @@ def _gather(
     for start in range(0, d, strip):
         stop = min(start + strip, d)
         at = _columns(start, stop, noise, sequence, signs, left)
-        _fill(whitened[start:stop], 0.0)
-        _fill(sampled[start:stop], 0.0)
+        fill_with(whitened[start:stop], 0.0)
+        fill_with(sampled[start:stop], 0.0)
         for m in range(k):
-            _fill(weighted[m, start:stop], 0.0)
-        _add_rows(whitened[start:stop], w[0], noise, at)
+            fill_with(weighted[m, start:stop], 0.0)
+        add_rows(whitened[start:stop], w[0], noise, at)
         for m in range(k):
-            _add_rows(weighted[m, start:stop], weights[m], noise, at)
+            add_rows(weighted[m, start:stop], weights[m], noise, at)
         for i in range(n):
-            _add_squares(sampled[start:stop], w[1, i], noise[i, at : at + stop - start])
-        total += _sum(sampled[start:stop])
+            add_squares(sampled[start:stop], w[1, i], noise[i, at : at + stop - start])
+        total += total_of(sampled[start:stop])
         for m in range(k):
-            along[m] += _dot(V[m, start:stop], whitened[start:stop])
+            along[m] += dot(V[m, start:stop], whitened[start:stop])
     return total
 
 
@@ -225,13 +237,13 @@ def _walk(
     for start in range(0, log_scales.size, STRIP):
         stop = min(start + STRIP, log_scales.size)
         walked, D, whitened = state[0, start:stop], state[1, start:stop], state[2, start:stop]
-        _copy(walked, whitened)
-        _add_rows(walked, p, V, start)
+        copy_to(walked, whitened)
+        add_rows(walked, p, V, start)
         for j in range(D.size):
             D[j] = math.exp(log_scales[start + j])
             walked[j] *= D[j]  # Σ w (x − μ)/σ
             whitened[j] = kept * path_sigma[start + j] + of_whitened * whitened[j]
-        power += _dot(whitened, whitened)
+        power += dot(whitened, whitened)
     return power
 
 
@@ -244,14 +256,14 @@ def _followed(path: Array, D: Array, V: Array, c: Array, y: Array) -> Array:
         for j in range(part.size):
             part[j] = path[start + j] / by[j]
         for m in range(c.size):
-            p[m] += _dot(V[m, start : start + STRIP], part)
+            p[m] += dot(V[m, start : start + STRIP], part)
     for m in range(c.size):
         p[m] *= math.expm1(-c[m])
     for start in range(0, y.size, STRIP):
         part = y[start : start + STRIP]
-        _add_rows(part, p, V, start)
+        add_rows(part, p, V, start)
         for m in range(c.size):
-            along[m] += _dot(V[m, start : start + STRIP], part)
+            along[m] += dot(V[m, start : start + STRIP], part)
     return along
 
 
@@ -276,13 +288,13 @@ def _follow(
         for j in range(y.size):
             squares[j] = sampled[j] + y[j] * y[j] / mu
             sampled[j] = (1 - memory) * signal[start + j] + memory * (sampled[j] - mean_sampled)
-        power += _sum(squares)
-        power_of_signal += _dot(sampled, sampled)
+        power += total_of(squares)
+        power_of_signal += dot(sampled, sampled)
         for i in range(k):
             weighted = state[5 + i, start:stop]
-            _add(weighted, along[i], y)
+            add(weighted, along[i], y)
             for m in range(k):
-                within[i, m] += _dot(weighted, V[m, start:stop])
+                within[i, m] += dot(weighted, V[m, start:stop])
     return power_of_signal, power
 
 
@@ -303,19 +315,19 @@ def _across(
     for start in range(0, d, STRIP):
         stop = min(start + STRIP, d)
         across, left = squares[start:stop], share[start:stop]
-        _fill(left, 1.0)
+        fill_with(left, 1.0)
         for i in range(k):
             v, H = V[i, start:stop], weighted[i, start:stop]
             if t[i] > 0:
                 twice = 2 * H
-                _add_rows(twice, minus_t[i], V, start)
+                add_rows(twice, minus_t[i], V, start)
                 for j in range(v.size):
                     across[j] -= t[i] * v[j] * twice[j]
                     left[j] -= t[i] * (2 - t[i]) * v[j] * v[j]
-            _add_rows(H, minus[i], V, start)
-            turns[i] += _dot(H, H)
-        total += _sum(across)
-        total_share += _sum(left)
+            add_rows(H, minus[i], V, start)
+            turns[i] += dot(H, H)
+        total += total_of(across)
+        total_share += total_of(left)
     return total / total_share
 
 
@@ -347,9 +359,9 @@ def _turned(
         H = between[:, start:stop].copy()
         for i in range(k):
             v = between[i, start:stop]
-            _fill(v, 0.0)
-            _add_rows(v, U[i], V, start)
-            _add_rows(v, turned[i], H, 0)
+            fill_with(v, 0.0)
+            add_rows(v, U[i], V, start)
+            add_rows(v, turned[i], H, 0)
         _add_products(gram, between, start, stop)
     for i in range(k):
         c_i = 0.5 * math.log(max(variances[i], TINY))
@@ -365,7 +377,7 @@ def _grown(c: Array, rate: float, pace: Array, within: Array) -> tuple[Array, Ar
     for i in range(k):
         for m in range(k):
             within[i, m] *= rate * math.sqrt(pace[i]) * math.sqrt(pace[m])
-    g, U = _eigh(within)
+    g, U = eigh(within)
     for i in range(k):
         g[i] = math.exp(min(max(g[i], -1.0), 1.0))
     stretch = np.exp(c)
@@ -375,7 +387,7 @@ def _grown(c: Array, rate: float, pace: Array, within: Array) -> tuple[Array, Ar
             for q in range(k):
                 grown += U[q, i] * g[q] * U[q, m]
             within[i, m] = stretch[i] * grown * stretch[m]
-    return _eigh(within)
+    return eigh(within)
 
 
 @kernel
@@ -403,7 +415,7 @@ def _transport(T: Array, V: Array, c: Array, delta: Array) -> Array:
 def _add_products(gram: Array, V: Array, start: int, stop: int) -> None:
     for i in range(V.shape[0]):
         for m in range(i + 1):
-            gram[i, m] += _dot(V[i, start:stop], V[m, start:stop])
+            gram[i, m] += dot(V[i, start:stop], V[m, start:stop])
             gram[m, i] = gram[i, m]
 
 
@@ -413,7 +425,7 @@ def _orthonormal(c: Array, gram: Array) -> Array:
 
     By Cholesky's decomposition of VVᵀ, which is well-conditioned, since V is nearly orthonormal.
     """
-    k, order = c.size, _largest_first(c)
+    k, order = c.size, largest_first(c)
     T = np.zeros((k, k))
     for i in range(k):
         row = T[order[i]]
@@ -422,7 +434,7 @@ def _orthonormal(c: Array, gram: Array) -> Array:
             p, done = 0.0, T[order[m]]  # of the row that V has here, along a row of the result
             for q in range(k):
                 p += gram[order[i], q] * done[q]
-            _add(row, -p, done)
+            add(row, -p, done)
         power = 0.0
         for p in range(k):
             for q in range(k):
@@ -437,126 +449,5 @@ def _combine(T: Array, V: Array, start: int, stop: int) -> None:
     old = V[:, start:stop].copy()
     for i in range(len(T)):
         v = V[i, start:stop]
-        _fill(v, 0.0)
-        _add_rows(v, T[i], old, 0)
-
-
-@kernel
-def _dot(x: Array, y: Array) -> float:
-    total = 0.0
-    for j in range(x.size):
-        total += x[j] * y[j]
-    return total
-
-
-@kernel
-def _sum(x: Array) -> float:
-    total = 0.0
-    for j in range(x.size):
-        total += x[j]
-    return total
-
-
-@kernel
-def _add(out: Array, factor: float, x: Array) -> None:
-    """Add ``factor`` times ``x``, in place."""
-    for j in range(out.size):
-        out[j] += factor * x[j]
-
-
-@kernel
-def _add_rows(out: Array, factors: Array, rows: Array, at: int) -> None:
-    """Add ``factors`` times ``rows``, from column ``at`` on; three at a time, to read ``out`` less often."""
-    n, width = factors.size, out.size
-    for i in range(0, n - 2, 3):
-        a, b, c = factors[i], factors[i + 1], factors[i + 2]
-        x, y, z = rows[i, at : at + width], rows[i + 1, at : at + width], rows[i + 2, at : at + width]
-        for j in range(width):
-            out[j] += a * x[j] + b * y[j] + c * z[j]
-    for i in range(n - n % 3, n):
-        _add(out, factors[i], rows[i, at : at + width])
-
-
-@kernel
-def _add_squares(out: Array, factor: float, x: Array) -> None:
-    for j in range(out.size):
-        out[j] += factor * x[j] * x[j]
-
-
-@kernel
-def _copy(out: Array, x: Array) -> None:
-    for j in range(out.size):
-        out[j] = x[j]
-
-
-@kernel
-def _fill(out: Array, value: float) -> None:
-    for j in range(out.size):
-        out[j] = value
-
-
-@kernel
-def _place(x: Array, scales: Array, mean: Array) -> None:
-    for j in range(x.size):
-        x[j] = mean[j] + scales[j] * x[j]
-
-
-@kernel
-def _multiply(out: Array, x: Array, y: Any) -> None:
-    for j in range(x.size):
-        out[j] = x[j] * y[j]
-
-
-@kernel
-def _largest_first(c: Array) -> NDArray[np.intp]:
-    """The order of a few numbers by their size, equal ones as they are."""
-    order = np.arange(c.size)
-    for i in range(1, c.size):
-        moved, j = order[i], i
-        while j > 0 and abs(c[order[j - 1]]) < abs(c[moved]):
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = moved
-    return order
-
-
-@kernel
-def _eigh(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors, in rows; ``A`` is used up.
-
-    By Jacobi's rotations, each of which makes one pair of entries 0: the quickest way for a few rows.
-    """
-    k = A.shape[0]
-    U, values = np.eye(k), np.empty(k)
-    for _ in range(50):
-        turned = False
-        for p in range(k):
-            for q in range(p):
-                if not A[p, q] * A[p, q] > 1e-34 * (abs(A[p, p] * A[q, q]) + TINY):
-                    continue
-                turned = True
-                _rotate(A, U, p, q)
-        if not turned:
-            break
-    for p in range(k):
-        values[p] = A[p, p]
-        for q in range(p, 0, -1):  # to its place among the smaller ones
-            if values[q] < values[q - 1]:
-                values[q], values[q - 1] = values[q - 1], values[q]
-                for m in range(k):
-                    U[q, m], U[q - 1, m] = U[q - 1, m], U[q, m]
-    return values, U
-
-
-@kernel
-def _rotate(A: Array, U: Array, p: int, q: int) -> None:
-    half = 0.5 * (A[p, p] - A[q, q]) / A[p, q]
-    t = math.copysign(1.0, half) / (abs(half) + math.sqrt(1 + half * half))
-    cos = 1 / math.sqrt(1 + t * t)
-    sin = t * cos
-    for m in range(len(A)):
-        A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
-    for m in range(len(A)):
-        A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
-        U[p, m], U[q, m] = cos * U[p, m] + sin * U[q, m], cos * U[q, m] - sin * U[p, m]
-    A[p, q] = A[q, p] = 0.0
+        fill_with(v, 0.0)
+        add_rows(v, T[i], old, 0)
