@@ -66,7 +66,7 @@ def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> No
 
 def angle(strategy: RkNES, slot: int, axis: Array) -> float:
     """Between the axis and where the direction points in the space of x: Dv if long, D⁻¹v if short."""
-    v = strategy.directions[slot] * np.exp(np.sign(strategy.stretches[slot]) * strategy.log_scales)
+    v = strategy.directions[slot] * strategy.scales ** np.sign(strategy.stretches[slot])
     across = v - (v @ axis) * axis
     return math.atan2(float(np.linalg.norm(across)), abs(float(v @ axis)))
 

@@ -38,7 +38,7 @@ from r1nes.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, figure
 
 DIMS = [2, 8, 64, 512, 10_000, 100_000, 1_000_000]
 QUADRATIC_DIMS = [64, 128, 256, 512, 1024, 2048]
-SLICE = 0.04  # seconds of one repeat; at least one generation
+SLICE = 0.1  # seconds of one repeat; at least one generation
 UNIT = "NumPy's noise"
 
 Seconds = dict[tuple[str, int], float]  # per evaluation, by method and dimension
@@ -145,7 +145,7 @@ def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tupl
                 own = clock.seconds / (n * generations[name])
                 own -= 0.0 if name.startswith(tuple(contenders.OURS)) else call
                 if repeat == 0:  # to find out how many generations fit into a slice
-                    generations[name] = min(1000, max(1, int(SLICE / (n * own))))
+                    generations[name] = min(8000, max(1, int(SLICE / (n * own))))
                     continue
                 best[name, d] = min(best.get((name, d), math.inf), own)
             print(f"d = {d}, {repeat} of {repeats(d)}", end="\r", file=sys.stderr, flush=True)

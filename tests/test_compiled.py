@@ -64,8 +64,8 @@ def test_rounding_grows_in_the_search_and_not_in_compiled_code(monkeypatch: pyte
         optimizer = Optimizer(np.linspace(-1, 2, 8), 0.5, method="rknes", rng=seed)
         assert isinstance(optimizer.strategy, RkNES)
         if changed:
-            V = np.nextafter(optimizer.strategy.directions, 1)
-            optimizer.strategy = replace(optimizer.strategy, directions=V)
+            V = optimizer.strategy.directions
+            V[:] = np.nextafter(V, 1)
         return np.array(run(optimizer, 100, cigar))
 
     seeds = range(5)
@@ -97,6 +97,47 @@ def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
         np.testing.assert_allclose(fast.mean, optimizer.strategy.mean, rtol=1e-12, atol=1e-12 * scale)
         np.testing.assert_allclose(fast.stds(), optimizer.strategy.stds(), rtol=1e-12)
         assert fast.sigma == pytest.approx(scale, rel=1e-12)
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "d", [10, 60, 1100]
+)  # with a table, with one that ends within a generation, in strips
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rank": (1, 0)},
+        {"rank": (0, 2)},
+        {"rank": (4, 3)},
+        {"base": "identity"},
+        {"rate_scales": 50.0},  # where steps of log D are cut off
+        {"popsize": 7},
+        {"popsize": 40, "utilities": np.linspace(1, 0, 40)},  # of a sum that is not 0
+    ],
+    ids=lambda settings: "-".join(settings),
+)
+def test_a_compiled_step_of_rknes_is_the_same_whatever_its_settings(
+    settings: dict[str, Any], d: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of its state, but for signs of directions, from states of a compiled run."""
+    at_once(monkeypatch)
+    optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method="rknes", rng=1, **settings)
+    for generation in range(1, 41):
+        X = optimizer.ask()
+        assert isinstance(optimizer.strategy, RkNES)
+        plain, noise = replace(optimizer.strategy, fast=False), optimizer._noise.rows(generation, 0, len(X))
+        np.testing.assert_allclose(plain.sample(noise), X, rtol=1e-12, atol=1e-12)
+        w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.utilities)
+        plain = plain.update(noise, w)
+        optimizer.tell(X, rosenbrock(X))
+        compiled = optimizer.strategy
+        assert compiled.fast
+        compiled.directions[:] *= np.sign((compiled.directions * plain.directions).sum(axis=1))[:, None]
+        for name in ("rows", "stretches", "log_sigma", "signal_noise", "largest_scale"):
+            expected = np.asarray(getattr(plain, name))
+            np.testing.assert_allclose(
+                getattr(compiled, name), expected, rtol=1e-10, atol=1e-11 * abs(expected).max()
+            )
 
 
 @needs_numba

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.directions import DENSE, Directions, Shifts
+from r1nes.directions import DENSE, Directions, Shifts, _orthogonal_matrices
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
@@ -79,7 +79,38 @@ def test_shifts_are_the_same_directions() -> None:
             continue
         assert isinstance(shifts, Shifts)
         for start, row in zip(shifts.starts, rows, strict=True):
-            assert_array_equal(np.roll(shifts.sequence, -start) * shifts.signs, row)
+            assert_array_equal(np.roll(shifts.sequence[: shifts.period], -start) * shifts.signs, row)
+
+
+@pytest.mark.parametrize(("d", "n"), [(3, 8), (DENSE, 10), (20, 12), (64, 16), (100, 30)])
+def test_shifts_of_pairs_are_the_same_directions(d: int, n: int) -> None:
+    """Over several tables, and where a generation has rows of two."""
+    source, plain = directions(d, per_generation=n), directions(d, per_generation=n)
+    source.fast = True
+    kept, generations = 0, max(100, 6 * source.rows_at_once // n)
+    for generation in range(1, generations, 1 + generations // 300):
+        shifts, rows = source.draw(generation, 0, n), plain.rows(generation, 0, n)
+        assert_array_equal(plain.draw(generation, 0, n), rows)
+        if isinstance(shifts, Shifts):
+            kept += 1
+            made = np.array([shifts.sequence[start : start + d] * shifts.signs for start in shifts.starts])
+            assert shifts.n == n
+            shifts = np.concatenate([made, -made])
+        assert_array_equal(shifts, rows)
+    assert kept > 50
+
+
+def test_orthogonal_matrices_are_lapacks() -> None:
+    """Also where columns are nearly parallel."""
+    A = np.random.default_rng(1).standard_normal((50, 6, 6))
+    A[7, :, 3] = A[7, :, 1] + 1e-9 * A[7, :, 3]
+    Q, R = np.linalg.qr(A)
+    Q *= np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]
+    ours = _orthogonal_matrices(A)
+    np.testing.assert_allclose(
+        ours.transpose(0, 2, 1) @ ours, np.broadcast_to(np.eye(6), A.shape), atol=1e-14
+    )
+    np.testing.assert_allclose(np.delete(ours, 7, 0), np.delete(Q, 7, 0), atol=1e-12)
 
 
 @pytest.mark.parametrize("d", DIMS)

@@ -2,7 +2,7 @@
 
 With few variables a generation is a few thousand multiplications, and what it costs is the way from Python
 into NumPy and back, some thirty times. A function under ``@compiled`` goes that way once; what it calls is
-under ``@part`` or ``@kernel``. Results go into arrays that are given: to make them in numba takes longer.
+under ``@part``, ``@kernel`` or ``@loop``. Results go into arrays that are given: numba is slow to make them.
 
 Loading numba takes as long as thousands of such generations, so a run begins without it. Machine code is kept
 beside the source; numba notices when that file changes, but not when a file does that it calls.
@@ -23,12 +23,12 @@ R = TypeVar("R")
 TILE = 2**18  # numbers, of about the size of a second-level cache
 NARROWEST = 2**9  # columns of a tile, however many rows there are
 STRIP = 2**9  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
-LONG_STRIP = 2**13  # columns, where rows come from memory, which gives them faster in long pieces
+LONG_STRIP = 2**12  # columns, where rows come from memory, which gives them faster in long pieces
 CACHED = 2**20  # numbers, of about the size of a third-level cache
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 
-_parts: list[tuple[Callable[..., Any], bool]] = []  # that numba does not know yet
+_parts: list[tuple[Callable[..., Any], Any]] = []  # that numba does not know yet, and its options
 
 
 class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
@@ -49,13 +49,19 @@ class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
 
 def part(function: Callable[P, R]) -> Callable[P, R]:
     """A function that compiled ones may call; from Python it runs as it is."""
-    _parts.append((function, False))
+    _parts.append((function, {}))
     return function
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """A part that is made of loops, and takes sums in any order."""
-    _parts.append((function, True))
+    _parts.append((function, {"fastmath": SUMS}))
+    return function
+
+
+def loop(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel of one loop, which becomes a part of its callers: a call costs more than a few numbers do."""
+    _parts.append((function, {"fastmath": SUMS, "forceinline": True}))
     return function
 
 
@@ -81,8 +87,7 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     from numba.extending import overload
 
     while _parts:
-        source, in_any_order = _parts.pop()
-        options: Any = {"fastmath": SUMS if in_any_order else False}
+        source, options = _parts.pop()
         overload(source, jit_options=options, strict=False)(lambda *_, source=source: source)
     try:
         return numba.njit(error_model="numpy", cache=True)(function)

@@ -21,18 +21,21 @@ what d normal numbers cost, and a block one FFT.
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
+from r1nes.compiled import LONG_STRIP, compiled
+from r1nes.loops import multiply
 from r1nes.noise import Noise
 
 DENSE = 8
 PAIRED = 4  # variables per direction of a generation, up to which each direction has its opposite
 TABLE = 2**14  # numbers; blocks that are smaller are made as many at a time as fit
+TABLES = 4  # as many are made in a row in compiled runs, which make them so fast that a first one is slow
 
 
 def paired(n: int, d: int) -> bool:
@@ -41,11 +44,33 @@ def paired(n: int, d: int) -> bool:
 
 
 class Shifts(NamedTuple):
-    """Directions of a large block that are not made yet: ``sequence`` from each of the ``starts`` on."""
+    """Directions that are not made yet: numbers of the ``sequence``, from each of the ``starts`` on.
+
+    It begins again after a period; and at its end it has begun again already, by the columns of a strip.
+    """
 
     sequence: Array  # √d w
+    period: int
     signs: NDArray[np.int8]  # s
     starts: NDArray[np.int64]
+    mirrored: bool  # whether their opposites follow
+
+    @property
+    def n(self) -> int:
+        """How many directions these are."""
+        return self.starts.size * (1 + self.mirrored)
+
+
+def as_shifts(directions: Array | Shifts) -> Shifts:
+    """Directions that are made are a sequence as well, one after the other."""
+    if isinstance(directions, Shifts):
+        return directions
+    return Shifts(directions.ravel(), *_in_a_row(*directions.shape), mirrored=False)
+
+
+@cache
+def _in_a_row(n: int, d: int) -> tuple[int, NDArray[np.int8], NDArray[np.int64]]:
+    return n * d, np.ones(d, np.int8), d * np.arange(n)
 
 
 class Directions:
@@ -62,45 +87,48 @@ class Directions:
         self._table_fits = width <= DENSE or width**2 <= TABLE or self.pairs > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
         self._noise = Noise(seed, width, dtype)
-        self._made = -1  # which blocks are at hand
-        self._table: Array = np.empty(0)  # small blocks: their rows
-        self._generations: Array = np.empty(0)  # and those with their opposites, (generations, n, d)
-        self._sequence: Array = np.empty(0)  # a large block: √d w
+        self._in_a_row = _in_a_row(self.pairs, width)
+        self._table: Array = np.empty((0, width))  # small blocks: rows that are at hand
+        self._first = 0  # which row is the first of them
+        self._made = -1  # which large block is at hand
+        self._sequence: Array = np.empty(0)  # √d w
         self._signs = np.empty(0, np.int8)  # and s
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
         """The directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
-        number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
-        first = number
+        first, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
+        pieces, number = [], first
         while number < end:
             row, sign, left = self._row(number)
             block, row = divmod(row, self.rows_at_once)
             taken = min(end - number, left, self.rows_at_once - row)
-            rows = out[number - first : number - first + taken]
+            pieces.append((block, row, sign, number - first, taken))
+            number += taken
+        for block, row, sign, at, taken in sorted(pieces):  # so that each block is made but once
+            rows = out[at : at + taken]
             self._fill(rows, block, row)
             if sign < 0:
                 np.negative(rows, out=rows)
-            number += taken
         return out
 
     def draw(
         self, generation: int, start: int, stop: int, out: Array | Shifts | None = None
     ) -> Array | Shifts:
         """The directions of samples ``start`` to ``stop`` − 1, made or not; to be read only."""
-        if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation:
-            block, row = divmod((generation - 1) * self.pairs, self.rows_at_once)
-            if row + self.pairs <= self.rows_at_once and self._table_fits:  # the common case, kept cheap
-                if block != self._made:
-                    self._make(block)
-                return self._generations[row // self.pairs]
+        if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation and self._table_fits:
+            at = self._at((generation - 1) * self.pairs, self.pairs)
+            if at + self.pairs <= len(self._table):
+                if self.fast:
+                    numbers = self._table.ravel()[at * self.width : (at + self.pairs) * self.width]
+                    return Shifts(numbers, *self._in_a_row, True)
+                rows = self._table[at : at + self.pairs]
+                return np.concatenate([rows, -rows])
         shifts = self.shifts(generation, start, stop)
         if shifts is not None:
             return shifts
-        if isinstance(out, Shifts) or (out is not None and out.base is not None):  # ours, not to be changed
-            out = None
-        return self.rows(generation, start, stop, out)
+        return self.rows(generation, start, stop, None if isinstance(out, Shifts) else out)
 
     def shifts(self, generation: int, start: int, stop: int) -> Shifts | None:
         """Directions that are not made yet, if compiled arithmetic can make them, of one large block."""
@@ -109,9 +137,9 @@ class Directions:
         block, row = divmod((generation - 1) * self.per_generation + start, self.rows_at_once)
         if row + stop - start > self.rows_at_once:
             return None
-        if block != self._made:
-            self._make(block)
-        return Shifts(self._sequence, self._signs, self._starts(row, row + stop - start))
+        self._make_sequence(block)
+        starts = self._starts(row, row + stop - start)
+        return Shifts(self._sequence, self.width, self._signs, starts, mirrored=False)
 
     def _starts(self, row: int, end: int) -> NDArray[np.int64]:
         return -self.step * np.arange(row, end) % self.width
@@ -124,48 +152,86 @@ class Directions:
         side, row = divmod(place, self.pairs)
         return chunk * self.pairs + row, 1 - 2 * side, self.pairs - row
 
-    def _fill(self, out: Array, number: int, row: int) -> None:
-        if number != self._made:
-            self._make(number)
-        if self._table.size:
-            out[:] = self._table[row : row + len(out)]
+    def _fill(self, out: Array, block: int, row: int) -> None:
+        if self._table_fits:
+            at = self._at(block * self.rows_at_once + row, len(out))
+            out[:] = self._table[at : at + len(out)]
         else:
+            self._make_sequence(block)
             signs = self._signs.astype(self.dtype)
             for y, start in zip(out, self._starts(row, row + len(out)).tolist(), strict=True):
                 left = self.width - start
-                np.multiply(self._sequence[start:], signs[:left], out=y[:left])
+                np.multiply(self._sequence[start : self.width], signs[:left], out=y[:left])
                 np.multiply(self._sequence[:start], signs[left:], out=y[left:])
+
+    def _at(self, row: int, count: int) -> int:
+        """Where some rows begin in the table; they are in it, unless they begin in its last block."""
+        at = row - self._first
+        return at if 0 <= at <= len(self._table) - count else self._make_tables(row)
 
     @cached_property
     def _shifted(self) -> NDArray[np.int64]:
         """Where each row of a block takes its numbers from."""
         return (np.arange(self.width) + self._starts(0, self.width)[:, None]) % self.width
 
-    def _make(self, number: int) -> None:
-        d, blocks = self.width, self.rows_at_once // self.width
-        rng = self._noise.stream(number + 1)
+    def _make_tables(self, row: int) -> int:
+        number, at = divmod(row, self.rows_at_once)
+        count = TABLES if self.fast else 1
+        if len(self._table) != count * self.rows_at_once:  # else in the same memory: it is faster
+            self._table = np.empty((count * self.rows_at_once, self.width), self.dtype)
+        for i, table in enumerate(self._table.reshape(count, self.rows_at_once, self.width)):
+            self._make_table(number + i, table)
+        self._first = row - at
+        return at
+
+    def _make_table(self, number: int, table: Array) -> None:
+        d, rng = self.width, self._noise.stream(number + 1)
+        blocks = table.reshape(-1, d, d)
         if d <= DENSE:
-            Q, R = np.linalg.qr(rng.standard_normal((blocks, d, d)))
-            Q *= math.sqrt(d) * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None]  # else not uniform
-            self._table = Q.reshape(-1, d).astype(self.dtype)
+            np.multiply(_orthogonal_matrices(rng.standard_normal(blocks.shape)), math.sqrt(d), out=blocks)
         else:
-            w = (math.sqrt(d) * _flat_sequences(rng, blocks, d)).astype(self.dtype)
-            signs = (1 - 2 * rng.integers(2, size=(blocks, d))).astype(np.int8)
-            if self._table_fits:
-                rows = w.take(self._shifted, axis=1)
-                rows *= signs[:, None]
-                self._table = rows.reshape(-1, d)
+            w, signs = self._sequences(rng, len(blocks))
+            if self.fast:
+                _shift.fast(w, signs, self._starts(0, d), table)
             else:
-                self._sequence, self._signs = w[0], signs[0]
+                np.multiply(w.take(self._shifted, axis=1), signs[:, None], out=blocks)
         if self.pairs > d:
-            lengths = np.sqrt(rng.chisquare(d, (self.rows_at_once, 1)) / d)
-            self._table = self._table * lengths.astype(self.dtype)
-        if self.pairs and self._table_fits:
-            first = -number * self.rows_at_once % self.pairs  # where a generation begins
-            count = (self.rows_at_once - first) // self.pairs
-            rows = self._table[first : first + count * self.pairs].reshape(count, self.pairs, d)
-            self._generations = np.concatenate([rows, -rows], axis=1)
-        self._made = number
+            table *= np.sqrt(rng.chisquare(d, (len(table), 1)) / d)
+
+    def _make_sequence(self, block: int) -> None:
+        if block != self._made:
+            w, signs = self._sequences(self._noise.stream(block + 1), 1)
+            self._sequence, self._signs, self._made = np.append(w[0], w[0, :LONG_STRIP]), signs[0], block
+
+    def _sequences(self, rng: np.random.Generator, count: int) -> tuple[Array, NDArray[np.int8]]:
+        """√d w and s of some blocks."""
+        w = (math.sqrt(self.width) * _flat_sequences(rng, count, self.width)).astype(self.dtype)
+        return w, (1 - 2 * rng.integers(2, size=(count, self.width))).astype(np.int8)
+
+
+def _orthogonal_matrices(A: Array) -> Array:
+    """Of the columns of each matrix, by Gram and Schmidt; for many small ones faster than LAPACK.
+
+    Twice, since once loses as many digits as A has in its condition number. Of normal numbers they are
+    uniformly distributed.
+    """
+    Q = np.ascontiguousarray(A.transpose(2, 1, 0))  # [column, row, matrix]: matrices go abreast
+    for i, q in enumerate(Q):
+        for _ in range(2):
+            q -= np.einsum("jm,jrm->rm", np.einsum("jrm,rm->jm", Q[:i], q), Q[:i])
+        q /= np.sqrt(np.einsum("rm,rm->m", q, q))
+    return Q.transpose(2, 1, 0)
+
+
+@compiled
+def _shift(w: Array, signs: Any, starts: Any, table: Array) -> None:
+    """Every row of some blocks."""
+    blocks, d = w.shape
+    for block in range(blocks):
+        for row in range(d):
+            y, start = table[block * d + row], starts[row]
+            multiply(y, w[block, start:], signs[block])
+            multiply(y[d - start :], w[block, :start], signs[block, d - start :])
 
 
 def _flat_sequences(rng: np.random.Generator, count: int, d: int) -> Array:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.compiled import kernel
+from r1nes.compiled import kernel, loop
 
 TINY = 1e-37  # a variance that is as good as 0
 
 
-@kernel
+@loop
 def dot(x: Array, y: Array) -> float:
     """xᵀy."""
     total = 0.0
@@ -23,7 +23,7 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@kernel
+@loop
 def total_of(x: Array) -> float:
     """Its sum."""
     total = 0.0
@@ -32,59 +32,137 @@ def total_of(x: Array) -> float:
     return total
 
 
-@kernel
+@loop
 def add(out: Array, factor: float, x: Array) -> None:
     """Add ``factor`` times ``x``, in place."""
     for j in range(out.size):
         out[j] += factor * x[j]
 
 
-@kernel
-def add_rows(out: Array, factors: Array, rows: Array, at: int) -> None:
+@loop
+def add_rows(out: Array, sign: float, factors: Array, rows: Array, at: int) -> None:
     """Add ``factors`` times ``rows``, from column ``at`` on; three at a time, to read ``out`` less often."""
     n, width = factors.size, out.size
     for i in range(0, n - 2, 3):
-        a, b, c = factors[i], factors[i + 1], factors[i + 2]
+        a, b, c = sign * factors[i], sign * factors[i + 1], sign * factors[i + 2]
         x, y, z = rows[i, at : at + width], rows[i + 1, at : at + width], rows[i + 2, at : at + width]
         for j in range(width):
             out[j] += a * x[j] + b * y[j] + c * z[j]
     for i in range(n - n % 3, n):
-        add(out, factors[i], rows[i, at : at + width])
+        add(out, sign * factors[i], rows[i, at : at + width])
 
 
-@kernel
+@loop
 def add_squares(out: Array, factor: float, x: Array) -> None:
     """Add ``factor`` times the squares of ``x``, in place."""
     for j in range(out.size):
         out[j] += factor * x[j] * x[j]
 
 
-@kernel
+@loop
+def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, float, float]:
+    """Of ``x``, which is read but once, with each of four pieces of a sequence."""
+    a, b, c, d = _four(sequence, starts, x.size)
+    of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
+    for j in range(x.size):
+        of_a += x[j] * a[j]
+        of_b += x[j] * b[j]
+        of_c += x[j] * c[j]
+        of_d += x[j] * d[j]
+    return of_a, of_b, of_c, of_d
+
+
+@loop
+def add_four(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
+    """Add ``factors`` times four pieces of a sequence, in place."""
+    a, b, c, d = _four(sequence, starts, out.size)
+    of_a, of_b, of_c, of_d = factors[0], factors[1], factors[2], factors[3]
+    for j in range(out.size):
+        out[j] += of_a * a[j] + of_b * b[j] + of_c * c[j] + of_d * d[j]
+
+
+@loop
+def add_four_squares(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
+    """Add ``factors`` times the squares of four pieces of a sequence, in place."""
+    a, b, c, d = _four(sequence, starts, out.size)
+    of_a, of_b, of_c, of_d = factors[0], factors[1], factors[2], factors[3]
+    for j in range(out.size):
+        out[j] += of_a * a[j] * a[j] + of_b * b[j] * b[j] + of_c * c[j] * c[j] + of_d * d[j] * d[j]
+
+
+@loop
+def _four(sequence: Array, starts: Any, width: int) -> tuple[Array, Array, Array, Array]:
+    a, b, c, d = starts
+    return sequence[a : a + width], sequence[b : b + width], sequence[c : c + width], sequence[d : d + width]
+
+
+@loop
+def combine(out: Array, of_x: float, x: Array, of_y: float, y: Array) -> None:
+    """A sum of two vectors, with factors."""
+    for j in range(out.size):
+        out[j] = of_x * x[j] + of_y * y[j]
+
+
+@loop
 def copy_to(out: Array, x: Array) -> None:
     """Elementwise."""
     for j in range(out.size):
         out[j] = x[j]
 
 
-@kernel
+@loop
 def fill_with(out: Array, value: float) -> None:
     """Every element."""
     for j in range(out.size):
         out[j] = value
 
 
-@kernel
-def place_at(x: Array, scales: Array, mean: Array) -> None:
-    """Scale ``x`` and move it to ``mean``, in place."""
-    for j in range(x.size):
-        x[j] = mean[j] + scales[j] * x[j]
-
-
-@kernel
+@loop
 def multiply(out: Array, x: Array, y: Any) -> None:
     """Elementwise, as far as ``x`` goes."""
     for j in range(x.size):
         out[j] = x[j] * y[j]
+
+
+@loop
+def multiply_by(out: Array, x: Any) -> None:
+    """In place; ``multiply`` would have to expect that its arguments overlap, and go one by one."""
+    for j in range(out.size):
+        out[j] *= x[j]
+
+
+@loop
+def divide_by(out: Array, x: Array) -> None:
+    """In place."""
+    for j in range(out.size):
+        out[j] /= x[j]
+
+
+@loop
+def divide(out: Array, x: Array, y: Array) -> None:
+    """Elementwise, as far as ``out`` goes."""
+    for j in range(out.size):
+        out[j] = x[j] / y[j]
+
+
+@loop
+def exp_small(out: Array, x: Array) -> None:
+    """The exponential of numbers from −1 to 1: by its series, without a branch, so that they go abreast."""
+    for j in range(out.size):
+        y = x[j]
+        high = 1 / 479_001_600 + y * (
+            1 / 6_227_020_800
+            + y
+            * (
+                1 / 87_178_291_200
+                + y * (1 / 1_307_674_368_000 + y * (1 / 20_922_789_888_000 + y * (1 / 355_687_428_096_000)))
+            )
+        )
+        middle = 1 / 720 + y * (
+            1 / 5_040
+            + y * (1 / 40_320 + y * (1 / 362_880 + y * (1 / 3_628_800 + y * (1 / 39_916_800 + y * high))))
+        )
+        out[j] = 1 + y * (1 + y * (1 / 2 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120 + y * middle)))))
 
 
 @kernel
@@ -101,31 +179,46 @@ def largest_first(c: Array) -> NDArray[np.intp]:
 
 
 @kernel
-def eigh(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues, ascending, and eigenvectors, in rows; ``A`` is used up.
+def product(out: Array, A: Array, B: Array) -> None:
+    """AB, of a few rows."""
+    for i in range(len(A)):
+        for m in range(len(A)):
+            total = 0.0
+            for q in range(len(A)):
+                total += A[i, q] * B[q, m]
+            out[i, m] = total
+
+
+@kernel
+def eigh(A: Array, U: Array) -> None:
+    """Eigenvectors of A into the rows of ``U``; the diagonal of A becomes its eigenvalues, ascending.
 
     By Jacobi's rotations, each of which makes one pair of entries 0: the quickest way for a few rows.
     """
-    k = A.shape[0]
-    U, values = np.eye(k), np.empty(k)
+    k = len(A)
+    fill_with(U.ravel(), 0.0)
+    for p in range(k):
+        U[p, p] = 1.0
     for _ in range(50):
         turned = False
         for p in range(k):
             for q in range(p):
-                if not A[p, q] * A[p, q] > 1e-34 * (abs(A[p, p] * A[q, q]) + TINY):
-                    continue
-                turned = True
-                _rotate(A, U, p, q)
+                if A[p, q] * A[p, q] > 1e-31 * (abs(A[p, p] * A[q, q]) + TINY):
+                    turned = True
+                    _rotate(A, U, p, q)
         if not turned:
             break
-    for p in range(k):
-        values[p] = A[p, p]
+    _sort(A, U)
+
+
+@kernel
+def _sort(A: Array, U: Array) -> None:
+    for p in range(len(A)):
         for q in range(p, 0, -1):  # to its place among the smaller ones
-            if values[q] < values[q - 1]:
-                values[q], values[q - 1] = values[q - 1], values[q]
-                for m in range(k):
+            if A[q, q] < A[q - 1, q - 1]:
+                A[q, q], A[q - 1, q - 1] = A[q - 1, q - 1], A[q, q]
+                for m in range(len(A)):
                     U[q, m], U[q - 1, m] = U[q - 1, m], U[q, m]
-    return values, U
 
 
 @kernel
@@ -134,9 +227,11 @@ def _rotate(A: Array, U: Array, p: int, q: int) -> None:
     t = math.copysign(1.0, half) / (abs(half) + math.sqrt(1 + half * half))
     cos = 1 / math.sqrt(1 + t * t)
     sin = t * cos
-    for m in range(len(A)):
-        A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
-    for m in range(len(A)):
-        A[p, m], A[q, m] = cos * A[p, m] + sin * A[q, m], cos * A[q, m] - sin * A[p, m]
-        U[p, m], U[q, m] = cos * U[p, m] + sin * U[q, m], cos * U[q, m] - sin * U[p, m]
+    A[p, p] += t * A[p, q]
+    A[q, q] -= t * A[p, q]
     A[p, q] = A[q, p] = 0.0
+    for m in range(len(A)):
+        U[p, m], U[q, m] = cos * U[p, m] + sin * U[q, m], cos * U[q, m] - sin * U[p, m]
+        if m not in (p, q):
+            A[m, p], A[m, q] = cos * A[m, p] + sin * A[m, q], cos * A[m, q] - sin * A[m, p]
+            A[p, m], A[q, m] = A[m, p], A[m, q]

@@ -14,7 +14,7 @@ import numpy as np
 from r1nes.arrays import Array, copied, host, like, namespace, stacked
 from r1nes.directions import PAIRED
 from r1nes.loops import TINY
-from r1nes.strategies.layer_loops import (
+from r1nes.strategies.layer_matrices import (
     DRIFT,
     FASTEST,
     LEAST,
@@ -25,10 +25,11 @@ from r1nes.strategies.layer_loops import (
     SHORTEST,
     TURN,
 )
+from r1nes.strategies.layer_points import FIRST
 from r1nes.tiles import Room, added, filled
 
 
-def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:
+def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
     xp = namespace(noise)
     P = (noise @ V.T) * like(np.expm1(c), noise)
@@ -36,7 +37,7 @@ def points(mean: Array, sigma: float, log_scales: Array, V: Array, c: Array, noi
     def formula(cols: slice, **into: Array) -> Array:
         x: Array = xp.matmul(P, V[:, cols], **into)
         x += noise[:, cols]
-        x *= sigma * xp.exp(log_scales[cols])
+        x *= sigma * D[cols]
         x += mean[cols]
         return x
 
@@ -61,31 +62,27 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tup
 
 
 def step(
-    mean: Array,
-    log_sigma: float,
-    log_scales: Array,
-    V: Array,
+    rows: Array,
     c: Array,
-    shrinking: int,
-    path_sigma: Array,
-    path: Array,
-    signal: Array,
+    log_sigma: float,
     signal_noise: float,
     age: int,
+    shrinking: int,
     sums: Array,
     numbers: Array,
     rate_mean: float,
     rate_sigma: float,
     rate_shape: float,
     rate_scales: float,
-) -> tuple[Array, float, Array, Array, Array, Array, Array, Array, float]:
-    """The next μ, λ, log D, V, c, p_σ, p_c, and the signal of D with the noise in it."""
-    xp, d = namespace(mean), len(mean)
+) -> tuple[Array, Array, float, float, float]:
+    """The next state, c, λ, noise in the signal of D, and largest of D."""
+    mean, D, path_sigma, path, signal = (rows[i] for i in range(FIRST))
+    V = rows[FIRST:]
+    xp, d = namespace(rows), rows.shape[1]
     sampled, whitened, weighted = sums[0], sums[1], sums[2:]  # Σ w y², Σ w y, PᵀWY
     total, n = float(numbers[0]), float(numbers[3])
     of_shape, of_mean = float(numbers[1]), float(numbers[2])  # Σ w²
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
-    D = xp.exp(log_scales)
     walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
     mean = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT / math.sqrt(mu) * path)
 
@@ -125,7 +122,9 @@ def step(
     if delta.any():
         V = _transport(V, c, delta)
     shift = float(delta.mean())
-    return mean, log_sigma + shift, log_scales + (delta - shift), V, c, path_sigma, path, signal, signal_noise
+    D = D * xp.exp(delta - shift)
+    rows = xp.stack([mean, D, path_sigma, path, signal, *V])
+    return rows, c, log_sigma + shift, signal_noise, float(D[D.argmax()])  # faster than max
 
 
 def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> tuple[Array, float, Array]:
@@ -200,7 +199,7 @@ def orthonormalise(V: Array, c: Array) -> Array:
     """V with its rows made orthonormal; those with the largest |c| move the least."""
     rows = [*V]
     done: list[Array] = []
-    for i in np.argsort(-np.abs(c)).tolist():
+    for i in np.argsort(-np.abs(c), kind="stable").tolist():
         v = rows[i]
         for other in done:
             v -= (v @ other) * other

@@ -44,18 +44,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.compiled import strip
-from r1nes.directions import Shifts, paired
-from r1nes.strategies import layer_loops
+from r1nes.directions import Shifts, as_shifts, paired
+from r1nes.strategies import layer_loops, layer_points
 from r1nes.strategies.layer import gather, orthonormalise, points, step
-from r1nes.strategies.layer_loops import LEAST
+from r1nes.strategies.layer_matrices import LEAST
+from r1nes.strategies.layer_points import FIRST, MEAN, PATH, SCALES
 from r1nes.tiles import room
 from r1nes.utilities import linear, logarithmic
 
-MADE = Shifts(np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))  # none is left to be made
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 
@@ -67,17 +65,13 @@ class RkNES:
     orthogonal: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
-    mean: Array  # μ, (d,)
+    rows: Array  # (5 + k, d): μ, D of geometric mean 1, p_σ whitened, p_c in units of σ, signal of D, V
+    stretches: Array  # c, (k,), ascending: shrinking directions first
     log_sigma: float  # λ
-    log_scales: Array  # log D, (d,), of mean 0
-    directions: Array  # V, (k, d), shrinking ones first
-    stretches: Array  # c, (k,), ascending
-    shrinking: int  # how many slots shrink
-    path_sigma: Array  # p_σ, (d,), whitened
-    path: Array  # p_c, (d,), in units of σ
-    signal: Array  # average of the gradient of log D, (d,)
-    signal_noise: float  # the variance it would have without a signal
+    signal_noise: float  # the variance that the signal would have if there was none
+    largest_scale: float  # of D
     age: int  # generations
+    shrinking: int  # how many directions shrink
     rate_mean: float  # η_μ
     rate_sigma: float  # relative to the default of the step size
     rate_shape: float  # relative to the default of V and c
@@ -109,21 +103,19 @@ class RkNES:
             raise ValueError(f"rate_scales has no use with base='identity', got {rate_scales}")
         growing, shrinking = _slots(rank, d)
         k = growing + shrinking
-        V = np.ascontiguousarray(rng.standard_normal((d, k)).T, mean.dtype)
+        rows = np.zeros((FIRST + k, d), mean.dtype)
+        rows[MEAN], rows[SCALES] = mean, 1
+        rows[FIRST:] = rng.standard_normal((d, k)).T
         c = np.repeat([-LEAST, LEAST], [shrinking, growing])
-        orthonormalise(V, c)
+        orthonormalise(rows[FIRST:], c)
         return cls(
-            mean,
+            rows,
+            c.astype(mean.dtype),
             math.log(sigma),
-            log_scales=np.zeros_like(mean),
-            directions=V,
-            stretches=c.astype(mean.dtype),
-            shrinking=shrinking,
-            path_sigma=np.zeros_like(mean),
-            path=np.zeros_like(mean),
-            signal=np.zeros_like(mean),
             signal_noise=0.0,
+            largest_scale=1.0,
             age=0,
+            shrinking=shrinking,
             rate_mean=rate_mean,
             rate_sigma=rate_sigma,
             rate_shape=rate_shape,
@@ -146,29 +138,67 @@ class RkNES:
         return np.stack([best_few if paired(n, d) else evenly, evenly])
 
     @property
+    def mean(self) -> Array:
+        """The centre μ."""
+        return self.rows[MEAN]
+
+    @property
+    def scales(self) -> Array:
+        """D."""
+        return self.rows[SCALES]
+
+    @property
+    def path(self) -> Array:
+        """p_c, in units of σ."""
+        return self.rows[PATH]
+
+    @property
+    def directions(self) -> Array:
+        """V, one direction per row."""
+        return self.rows[FIRST:]
+
+    @property
     def noise_size(self) -> int:
         """Numbers per direction."""
-        return len(self.mean)
+        return int(self.rows.shape[1])
 
     def sample(self, noise: Array | Shifts, out: Array | None = None) -> Array:
         """Points for the directions ``noise``, one per row."""
-        distribution = self.mean, self.sigma, self.log_scales, self.directions, self.stretches
         if isinstance(noise, Shifts) or self.fast:
-            directions = _in_parts(noise, len(self.mean))
-            X = np.empty((len(directions[0]), len(self.mean))) if out is None else out
-            layer_loops.points.fast(*distribution, *directions, X)
+            shifts = as_shifts(noise)
+            X = np.empty((shifts.n, self.rows.shape[1])) if out is None else out
+            layer_points.points.fast(self.rows, math.exp(self.log_sigma), self.stretches, *shifts, X)
             return X
-        return points(*distribution, noise, room(noise, len(self.mean)) if out is None else out)
+        X = room(noise, self.noise_size) if out is None else out
+        return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, X)
 
     def update(self, noise: Array | Shifts, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        if isinstance(noise, Shifts) or self.fast:
-            return self._fast_update(noise, utilities)
-        return self.step(self.gather(self.moments(), noise, utilities))
+        if not (isinstance(noise, Shifts) or self.fast):
+            return self.step(self.gather(self.moments(), noise, utilities))
+        w = _in_two_rows(utilities)
+        if not w[0, 0] and not w[0].any():  # no sample carries any weight
+            return self
+        rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
+        rows, c = np.empty(self.rows.shape), np.empty(self.stretches.size)
+        numbers = layer_loops.update.fast(
+            self.rows,
+            self.stretches,
+            self.log_sigma,
+            self.signal_noise,
+            self.age,
+            self.shrinking,
+            *as_shifts(noise),
+            w,
+            *rates,
+            rows,
+            c,
+        )
+        return type(self)(rows, c, *numbers, self.age + 1, self.shrinking, *rates, True)
 
     def moments(self) -> Moments:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
-        return zeros((2 + self.stretches.size, len(self.mean)), self.mean), np.zeros(4)
+        return zeros((2 + self.stretches.size, self.noise_size), self.rows), np.zeros(4)
 
     def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
@@ -179,79 +209,9 @@ class RkNES:
         if not moments[1][2]:  # no sample carries any weight
             return self
         rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
-        mean, log_sigma, log_scales, V, c, path_sigma, path, signal, signal_noise = step(
-            self.mean,
-            self.log_sigma,
-            self.log_scales,
-            self.directions,
-            self.stretches,
-            self.shrinking,
-            self.path_sigma,
-            self.path,
-            self.signal,
-            self.signal_noise,
-            self.age,
-            *moments,
-            *rates,
-        )
-        return type(self)(
-            mean,
-            log_sigma,
-            log_scales,
-            V,
-            c,
-            self.shrinking,
-            path_sigma,
-            path,
-            signal,
-            signal_noise,
-            self.age + 1,
-            *rates,
-            self.fast,
-        )
-
-    def _fast_update(self, noise: Array | Shifts, utilities: Array) -> Self:
-        w = _in_two_rows(utilities)
-        if not w[0, 0] and not w[0].any():  # no sample carries any weight
-            return self
-        rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
-        d, k = self.mean.size, self.stretches.size
-        state, c = np.empty((5 + k, d)), np.empty(k)
-        log_sigma, signal_noise = layer_loops.update.fast(
-            self.mean,
-            self.log_sigma,
-            self.log_scales,
-            self.directions,
-            self.stretches,
-            self.shrinking,
-            self.path_sigma,
-            self.path,
-            self.signal,
-            self.signal_noise,
-            self.age,
-            paired(w.shape[1], d),
-            *_in_parts(noise, d),
-            w,
-            *rates,
-            state,
-            c,
-            np.empty(d),
-        )
-        return type(self)(
-            state[0],
-            log_sigma,
-            state[1],
-            state[5:],
-            c,
-            self.shrinking,
-            state[2],
-            state[3],
-            state[4],
-            signal_noise,
-            self.age + 1,
-            *rates,
-            True,
-        )
+        state = self.rows, self.stretches, self.log_sigma, self.signal_noise
+        stepped = step(*state, self.age, self.shrinking, *moments, *rates)
+        return type(self)(*stepped, self.age + 1, self.shrinking, *rates, self.fast)
 
     def capped(self, limits: Array) -> Self:
         """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
@@ -267,17 +227,16 @@ class RkNES:
         """The standard deviation of each coordinate."""
         V, xp = self.directions, namespace(self.directions)
         layer = 1 + like(np.expm1(2 * self.stretches), V) @ (V * V)  # diag M²
-        return self.sigma * xp.exp(self.log_scales) * xp.sqrt(layer)
+        return self.sigma * self.scales * xp.sqrt(layer)
 
     def largest_std(self) -> tuple[float, float]:
         """What the largest of them lies between, at little cost."""
-        longest = self.log_sigma + float(self.log_scales[self.log_scales.argmax()])  # faster than max
-        shrunk, grown = float(self.stretches[0]), float(self.stretches[-1])
-        return math.exp(longest + min(shrunk, 0.0)), math.exp(longest + max(grown, 0.0))
+        longest, c = math.exp(self.log_sigma) * self.largest_scale, self.stretches.tolist()
+        return longest * math.exp(min(c[0], 0.0)), longest * math.exp(max(c[-1], 0.0))
 
     def cov(self) -> Array:
         """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
-        V, D = host(self.directions), np.exp(host(self.log_scales))
+        V, D = host(self.directions), host(self.scales)
         layer = np.eye(D.size) + (V.T * np.expm1(2 * self.stretches)) @ V
         return self.sigma**2 * D[:, None] * layer * D
 
@@ -287,12 +246,12 @@ class RkNES:
         return math.exp(2 * (self._spread() + layer))
 
     def _spread(self) -> float:
-        s = self.log_scales
-        return float(s[s.argmax()] - s[s.argmin()])
+        D = self.scales
+        return math.log(self.largest_scale / float(D[D.argmin()]))
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps: λ, the spread of D, each c, and how far the path goes along the longest."""
-        axis = namespace(self.path).exp(self.log_scales) * self.directions[-1]
+        axis = self.scales * self.directions[-1]
         lengths = math.sqrt(float(axis @ axis) * float(self.path @ self.path))
         c = {f"c{i}": float(value) for i, value in enumerate(self.stretches)}
         return {
@@ -301,14 +260,6 @@ class RkNES:
             "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
             **c,
         }
-
-
-def _in_parts(noise: Array | Shifts, d: int) -> tuple[Array, Array, NDArray[np.int8], NDArray[np.int64]]:
-    """Directions, or room for some of their columns, and what is to be put there."""
-    if isinstance(noise, Shifts):
-        n = noise.starts.size
-        return np.empty((n, min(strip(n, d), d))), *noise
-    return noise, *MADE
 
 
 def _in_two_rows(utilities: Array) -> Array:
