@@ -275,3 +275,31 @@ class TestOut:
             np.testing.assert_array_equal(X, plain.ask())
             reusing.tell(X, rosenbrock(X))
             plain.tell(X, rosenbrock(X))
+
+
+CALLER = """
+from part import times
+from r1nes.compiled import compiled
+@compiled
+def f(x: float) -> float:
+    return times(x)
+print(f.fast(1.0), sum(f.fast.stats.cache_hits.values()))
+"""
+PART = """
+from r1nes.compiled import kernel
+@kernel
+def times(x):
+    return {} * x
+"""
+
+
+@needs_numba
+def test_machine_code_that_is_kept_is_not_older_than_a_source_of_its_parts(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(CALLER)
+    command = [sys.executable, str(tmp_path / "caller.py")]
+
+    def answer(factor: float) -> str:
+        (tmp_path / "part.py").write_text(PART.format(factor))
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert [answer(2.0), answer(2.0), answer(3.0)] == ["2.0 0", "2.0 1", "3.0 0"]

@@ -180,6 +180,15 @@ def stacked(rows: list[Array], x: Array) -> Array:
     return x if type(x) is np.ndarray else namespace(x).stack(rows)
 
 
+def joined(rows: list[Array], x: Array) -> Array:
+    """The ``rows`` as a matrix: NumPy's take the place of ``x``, since fresh memory costs as much again."""
+    if type(x) is not np.ndarray:
+        return namespace(x).stack(rows)
+    for i, row in enumerate(rows):
+        x[i] = row
+    return x
+
+
 def copied(x: Array) -> Array:
     """Another array that its owner may change, where arrays can be changed."""
     return x.copy() if type(x) is np.ndarray else namespace(x).asarray(x, copy=True)

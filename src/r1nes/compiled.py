@@ -5,7 +5,7 @@ into NumPy and back, some thirty times. A function under ``@compiled`` goes that
 under ``@part``, ``@kernel`` or ``@loop``. Results go into arrays that are given: numba is slow to make them.
 
 Loading numba takes as long as thousands of such generations, so a run begins without it. Machine code is kept
-beside the source; numba notices when that file changes, but not when a file does that it calls.
+beside the source, until it or a source of its parts changes.
 
 Tiles keep what a formula needs in between within the cache of the processor, and out of the memory that grows
 with n·d.
@@ -14,7 +14,10 @@ with n·d.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, update_wrapper
+from hashlib import sha256
+from pathlib import Path
+from types import CellType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -28,6 +31,7 @@ CACHED = 2**20  # numbers, of about the size of a third-level cache
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 
+_sources: set[str] = set()  # files of parts
 _parts: list[tuple[Callable[..., Any], Any]] = []  # that numba does not know yet, and its options
 
 
@@ -49,19 +53,22 @@ class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
 
 def part(function: Callable[P, R]) -> Callable[P, R]:
     """A function that compiled ones may call; from Python it runs as it is."""
-    _parts.append((function, {}))
-    return function
+    return _add(function)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """A part that is made of loops, and takes sums in any order."""
-    _parts.append((function, {"fastmath": SUMS}))
-    return function
+    return _add(function, fastmath=SUMS)
 
 
 def loop(function: Callable[P, R]) -> Callable[P, R]:
     """A kernel of one loop, which becomes a part of its callers: a call costs more than a few numbers do."""
-    _parts.append((function, {"fastmath": SUMS, "forceinline": True}))
+    return _add(function, fastmath=SUMS, forceinline=True)
+
+
+def _add(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    _sources.add(function.__code__.co_filename)
+    _parts.append((function, options))
     return function
 
 
@@ -90,6 +97,16 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
         source, options = _parts.pop()
         overload(source, jit_options=options, strict=False)(lambda *_, source=source: source)
     try:
-        return numba.njit(error_model="numpy", cache=True)(function)
+        return numba.njit(error_model="numpy", cache=True)(_keyed(function))
     except RuntimeError:
         return numba.njit(error_model="numpy")(function)
+
+
+def _keyed(function: Callable[P, R]) -> Callable[P, R]:
+    """The same, with a closure that holds a digest of all sources of parts.
+
+    Machine code that is kept belongs to a function, its file and its closure, and not to what it calls.
+    """
+    sources = sha256(b"".join(Path(file).read_bytes() for file in sorted(_sources))).hexdigest()
+    code = function.__code__.replace(co_freevars=("sources",))
+    return update_wrapper(FunctionType(code, function.__globals__, closure=(CellType(sources),)), function)

@@ -170,9 +170,13 @@ class Directions:
         return at if 0 <= at <= len(self._table) - count else self._make_tables(row)
 
     @cached_property
+    def _all_starts(self) -> NDArray[np.int64]:
+        return self._starts(0, self.width)
+
+    @cached_property
     def _shifted(self) -> NDArray[np.int64]:
         """Where each row of a block takes its numbers from."""
-        return (np.arange(self.width) + self._starts(0, self.width)[:, None]) % self.width
+        return (np.arange(self.width) + self._all_starts[:, None]) % self.width
 
     def _make_tables(self, row: int) -> int:
         number, at = divmod(row, self.rows_at_once)
@@ -192,7 +196,7 @@ class Directions:
         else:
             w, signs = self._sequences(rng, len(blocks))
             if self.fast:
-                _shift.fast(w, signs, self._starts(0, d), table)
+                _shift.fast(w, signs, self._all_starts, table)
             else:
                 np.multiply(w.take(self._shifted, axis=1), signs[:, None], out=blocks)
         if self.pairs > d:
@@ -206,7 +210,7 @@ class Directions:
     def _sequences(self, rng: np.random.Generator, count: int) -> tuple[Array, NDArray[np.int8]]:
         """√d w and s of some blocks."""
         w = (math.sqrt(self.width) * _flat_sequences(rng, count, self.width)).astype(self.dtype)
-        return w, (1 - 2 * rng.integers(2, size=(count, self.width))).astype(np.int8)
+        return w, 1 - 2 * rng.integers(2, size=(count, self.width)).astype(np.int8)
 
 
 def _orthogonal_matrices(A: Array) -> Array:
@@ -237,6 +241,6 @@ def _shift(w: Array, signs: Any, starts: Any, table: Array) -> None:
 def _flat_sequences(rng: np.random.Generator, count: int, d: int) -> Array:
     """``count`` sequences of length ``d`` and norm 1 that are orthogonal to their own shifts."""
     spectra = np.exp(2j * math.pi * rng.random((count, d // 2 + 1)))
-    real = [0, -1] if d % 2 == 0 else [0]  # where a real sequence has no phase but a sign
-    spectra[:, real] = 1 - 2 * rng.integers(2, size=(count, len(real)))
+    real = spectra[:, :: (d + 1) // 2]  # the first one and, if d is even, the last: no phase but a sign
+    real[:] = 1 - 2 * rng.integers(2, size=real.shape)
     return np.fft.irfft(spectra, d)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from r1nes.arrays import Array, copied, host, like, namespace, stacked
+from r1nes.arrays import Array, copied, host, joined, like, namespace, on_host, stacked
 from r1nes.directions import PAIRED
 from r1nes.loops import TINY
 from r1nes.strategies.layer_matrices import (
@@ -25,7 +25,7 @@ from r1nes.strategies.layer_matrices import (
     SHORTEST,
     TURN,
 )
-from r1nes.strategies.layer_points import FIRST
+from r1nes.strategies.layer_points import FIRST, PATH_SIGMA, SIGNAL
 from r1nes.tiles import Room, added, filled
 
 
@@ -45,7 +45,7 @@ def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array
 
 
 def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tuple[Array, Array]:
-    """With Σ w y², Σ w y and PᵀWY added to ``sums``; Σ w, Σ w², the Σ w² of the mean, and n to ``numbers``.
+    """With Σ w y², Σ w y and PᵀWY added to rows of ``sums``; Σ w, both Σ w², and n added to ``numbers``.
 
     The first row of ``w`` is for the mean, so for Σ w y; the second one for the covariance.
     """
@@ -58,7 +58,8 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tup
         return of_squares @ (y * y), weights @ y
 
     numbers += np.array([w[1].sum(), w[1] @ w[1], w[0] @ w[0], n])
-    return added(formula, n, sums), numbers
+    last = added(formula, n, sums[SIGNAL:])
+    return sums if on_host(sums) else namespace(sums).concat([sums[:SIGNAL], last]), numbers
 
 
 def step(
@@ -76,10 +77,9 @@ def step(
     rate_scales: float,
 ) -> tuple[Array, Array, float, float, float]:
     """The next state, c, λ, noise in the signal of D, and largest of D."""
-    mean, D, path_sigma, path, signal = (rows[i] for i in range(FIRST))
-    V = rows[FIRST:]
-    xp, d = namespace(rows), rows.shape[1]
-    sampled, whitened, weighted = sums[0], sums[1], sums[2:]  # Σ w y², Σ w y, PᵀWY
+    mean, D, path, signal, path_sigma = (rows[i] for i in range(FIRST))
+    V, xp, d = rows[FIRST:], namespace(rows), rows.shape[1]
+    sampled, whitened, weighted = sums[SIGNAL], sums[PATH_SIGMA], sums[FIRST:]  # Σ w y², Σ w y, PᵀWY
     total, n = float(numbers[0]), float(numbers[3])
     of_shape, of_mean = float(numbers[1]), float(numbers[2])  # Σ w²
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
@@ -123,7 +123,7 @@ def step(
         V = _transport(V, c, delta)
     shift = float(delta.mean())
     D = D * xp.exp(delta - shift)
-    rows = xp.stack([mean, D, path_sigma, path, signal, *V])
+    rows = joined([mean, D, path, signal, path_sigma, *V], sums)
     return rows, c, log_sigma + shift, signal_noise, float(D[D.argmax()])  # faster than max
 
 

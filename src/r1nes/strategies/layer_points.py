@@ -16,7 +16,8 @@ from r1nes.arrays import Array
 from r1nes.compiled import compiled, kernel, strip
 from r1nes.loops import add_rows, combine, copy_to, four_dots, multiply
 
-MEAN, SCALES, PATH_SIGMA, PATH, SIGNAL, FIRST = range(6)  # rows of a state; V from the first direction on
+# Rows of a state; V from the first direction on. Sums over samples are kept in the last rows, in this order.
+MEAN, SCALES, PATH, SIGNAL, PATH_SIGMA, FIRST = range(6)
 
 
 @compiled

@@ -65,7 +65,7 @@ class RkNES:
     orthogonal: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
-    rows: Array  # (5 + k, d): μ, D of geometric mean 1, p_σ whitened, p_c in units of σ, signal of D, V
+    rows: Array  # (5 + k, d): μ, D of geometric mean 1, p_c in units of σ, signal of D, p_σ whitened, V
     stretches: Array  # c, (k,), ascending: shrinking directions first
     log_sigma: float  # λ
     signal_noise: float  # the variance that the signal would have if there was none
@@ -198,7 +198,7 @@ class RkNES:
 
     def moments(self) -> Moments:
         """All zero: ``gather`` adds to them, ``step`` needs them."""
-        return zeros((2 + self.stretches.size, self.noise_size), self.rows), np.zeros(4)
+        return zeros(self.rows.shape, self.rows), np.zeros(4)
 
     def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
