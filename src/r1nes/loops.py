@@ -59,6 +59,21 @@ def add_squares(out: Array, factor: float, x: Array) -> None:
         out[j] += factor * x[j] * x[j]
 
 
+@kernel
+def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int, int, int]:
+    """Where four rows have their numbers in a sequence, from the ``i``-th one on, beginning with a column.
+
+    After the last row it comes again.
+    """
+    last = starts.size - 1
+    return (
+        (starts[i] + start) % period,
+        (starts[min(i + 1, last)] + start) % period,
+        (starts[min(i + 2, last)] + start) % period,
+        (starts[min(i + 3, last)] + start) % period,
+    )
+
+
 @loop
 def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, float, float]:
     """Of ``x``, which is read but once, with each of four pieces of a sequence."""
@@ -69,6 +84,19 @@ def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, flo
         of_b += x[j] * b[j]
         of_c += x[j] * c[j]
         of_d += x[j] * d[j]
+    return of_a, of_b, of_c, of_d
+
+
+@loop
+def four_powers(sequence: Array, starts: Any, width: int) -> tuple[float, float, float, float]:
+    """The sum of the squares of each of four pieces of a sequence."""
+    a, b, c, d = _four(sequence, starts, width)
+    of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
+    for j in range(width):
+        of_a += a[j] * a[j]
+        of_b += b[j] * b[j]
+        of_c += c[j] * c[j]
+        of_d += d[j] * d[j]
     return of_a, of_b, of_c, of_d
 
 

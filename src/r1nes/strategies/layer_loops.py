@@ -29,6 +29,7 @@ from r1nes.loops import (
     dot,
     exp_small,
     fill_with,
+    four_starts,
     multiply,
     multiply_by,
     total_of,
@@ -45,7 +46,7 @@ from r1nes.strategies.layer_matrices import (
     stretches,
     weigh,
 )
-from r1nes.strategies.layer_points import FIRST, MEAN, PATH, PATH_SIGMA, SCALES, SIGNAL, four_starts, project
+from r1nes.strategies.layer_points import FIRST, MEAN, PATH, PATH_SIGMA, SCALES, SIGNAL, project
 
 
 @compiled

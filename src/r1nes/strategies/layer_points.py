@@ -14,7 +14,7 @@ import numpy as np
 
 from r1nes.arrays import Array
 from r1nes.compiled import compiled, kernel, strip
-from r1nes.loops import add_rows, combine, copy_to, four_dots, multiply
+from r1nes.loops import add_rows, combine, copy_to, four_dots, four_starts, multiply
 
 # Rows of a state; V from the first direction on. Sums over samples are kept in the last rows, in this order.
 MEAN, SCALES, PATH, SIGNAL, PATH_SIGMA, FIRST = range(6)
@@ -69,18 +69,6 @@ def _place(
     v_0, v_1, v_2 = V[many], V[many + 1], V[many + 2]
     for j in range(x.size):
         x[j] = mean[j] + sigma * scales[j] * (y[j] + p_0 * v_0[j] + p_1 * v_1[j] + p_2 * v_2[j])
-
-
-@kernel
-def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int, int, int]:
-    """Where four directions have their numbers, from the ``i``-th one on, beginning with a column."""
-    last = starts.size - 1
-    return (
-        (starts[i] + start) % period,
-        (starts[min(i + 1, last)] + start) % period,
-        (starts[min(i + 2, last)] + start) % period,
-        (starts[min(i + 3, last)] + start) % period,
-    )
 
 
 @kernel

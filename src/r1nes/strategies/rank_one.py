@@ -26,12 +26,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
 from r1nes.compiled import compiled, kernel, part, strip
+from r1nes.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
 from r1nes.tiles import ALL, Room, columns, filled, room
 from r1nes.utilities import logarithmic
 
@@ -251,78 +252,58 @@ def _update_loops(
 ) -> float:
     """The next λ; and μ and u, where Σ w y and Σ w b y have been before."""
     n, d = noise.shape[0], u.size
-    wb, squares = np.zeros(n), np.zeros(n)
-    r = math.sqrt(_project(u, noise, wb, squares))
+    along, squares, weights = np.zeros(n), np.zeros(n), np.zeros((2, n + 3))
+    starts = np.arange(n) * noise.shape[1]
+    r = math.sqrt(_project(u, noise.ravel(), starts, along, squares))
     total, wz, wbp, wbb, wq = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        p, q, z = wb[i] / r, squares[i], noise[i, d]
+        p, q, z = along[i] / r, squares[i], noise[i, d]
         b = p + r * z
-        wb[i] = w[i] * b
+        weights[0, i], weights[1, i] = w[i], w[i] * b
         total += w[i]
         wz += w[i] * z
         wbp += w[i] * b * p
         wbb += w[i] * b * b
         wq += w[i] * (q - p * p) / (d - 1)
-    step = rate_mean * math.exp(log_sigma)
-    power = _add_weighted(mean, u, noise, w, wb, step, wz, next_mean, next_u)
+    power = _add_weighted(noise.ravel(), starts, weights, next_mean, next_u)
     of_u, of_wby = _shape(r, wbp, wbb, wq, power, rate_shape)
+    step = rate_mean * math.exp(log_sigma)
+    for j in range(d):
+        next_mean[j] = mean[j] + step * (next_mean[j] + wz * u[j])  # (1)
     for j in range(d):
         next_u[j] = of_u * u[j] + of_wby * next_u[j]
     return log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
 
 
 @kernel
-def _project(u: Array, noise: Array, along: Array, squares: Array) -> float:
+def _project(u: Array, noise: Array, starts: Any, along: Array, squares: Array) -> float:
     """Add uᵀy and ‖y‖²; uᵀu."""
     n, d, power = along.size, u.size, 0.0
     width = strip(n, d)
     for start in range(0, d, width):
         v = u[start : start + width]
-        for j in range(v.size):
-            power += v[j] * v[j]
-        for i in range(n):
-            y, p, q = noise[i, start : start + width], 0.0, 0.0
-            for j in range(v.size):
-                p += y[j] * v[j]
-                q += y[j] * y[j]
-            along[i] += p
-            squares[i] += q
+        power += dot(v, v)
+        for i in range(0, n, 4):
+            four = four_starts(starts, i, start, noise.size)
+            dots, powers = four_dots(v, noise, four), four_powers(noise, four, v.size)
+            for q in range(min(4, n - i)):
+                along[i + q] += dots[q]
+                squares[i + q] += powers[q]
     return power
 
 
 @kernel
-def _add_weighted(
-    mean: Array,
-    u: Array,
-    noise: Array,
-    w: Array,
-    wb: Array,
-    step: float,
-    wz: float,
-    next_mean: Array,
-    wby: Array,
-) -> float:
-    """The next μ, and Σ w b y; the square of its length."""
-    n, d, power = w.size, u.size, 0.0
+def _add_weighted(noise: Array, starts: Any, weights: Array, wy: Array, wby: Array) -> float:
+    """Σ w y and Σ w b y; the square of the length of the second."""
+    n, d, power = starts.size, wy.size, 0.0
     width = strip(n, d)
     for start in range(0, d, width):
         stop = min(start + width, d)
-        wy, by = next_mean[start:stop], wby[start:stop]
-        for j in range(wy.size):
-            wy[j] = by[j] = 0.0
-        for i in range(0, n - 1, 2):  # two at a time, to read the sums less often
-            y, next_y = noise[i, start:stop], noise[i + 1, start:stop]
-            a, next_a, b, next_b = w[i], w[i + 1], wb[i], wb[i + 1]
-            for j in range(wy.size):
-                wy[j] += a * y[j] + next_a * next_y[j]
-            for j in range(wy.size):
-                by[j] += b * y[j] + next_b * next_y[j]
-        for i in range(n - n % 2, n):
-            y, a, b = noise[i, start:stop], w[i], wb[i]
-            for j in range(wy.size):
-                wy[j] += a * y[j]
-                by[j] += b * y[j]
-        for j in range(wy.size):
-            power += by[j] * by[j]
-            wy[j] = mean[start + j] + step * (wy[j] + wz * u[start + j])  # (1)
+        fill_with(wy[start:stop], 0.0)
+        fill_with(wby[start:stop], 0.0)
+        for i in range(0, n, 4):
+            four = four_starts(starts, i, start, noise.size)
+            add_four(wy[start:stop], weights[0, i:], noise, four)
+            add_four(wby[start:stop], weights[1, i:], noise, four)
+        power += dot(wby[start:stop], wby[start:stop])
     return power
