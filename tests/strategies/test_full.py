@@ -16,7 +16,7 @@ def a_strategy(d: int) -> XNES:
     rng = np.random.default_rng(d)
     B = np.eye(d) + 0.5 * rng.standard_normal((d, d)) / math.sqrt(d)
     B /= abs(np.linalg.det(B)) ** (1 / d)
-    return replace(XNES.start(rng.standard_normal(d), 0.6, rng), shape=B)
+    return replace(XNES.start(rng.standard_normal(d), 0.6, rng), shape=B, power=float((B * B).sum()))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 33])
@@ -43,6 +43,7 @@ def test_one_step_equals_the_oracle(d: int, n: int, zero_sum: bool, rate: float 
     np.testing.assert_allclose(updated.mean, mean, rtol=1e-12, atol=1e-12)
     assert updated.sigma == pytest.approx(sigma, rel=1e-12)
     np.testing.assert_allclose(updated.shape, B, rtol=1e-12, atol=1e-12)
+    assert updated.power == pytest.approx((B * B).sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -64,12 +65,13 @@ def test_the_natural_gradient_is_the_inverse_fisher_times_the_gradient(d: int) -
     np.testing.assert_allclose(moved, expected, atol=1e-4)
 
 
-def test_the_determinant_of_the_shape_stays_one_over_a_long_run() -> None:
+def test_the_determinant_of_the_shape_and_the_sum_of_its_squares_hold_over_a_long_run() -> None:
     strategy, rng = a_strategy(6), np.random.default_rng(0)
     w = oracles.log_utilities(9, zero_sum=True)
     for _ in range(500):
         strategy = strategy.update(rng.standard_normal((9, 6)), w)
     assert abs(np.linalg.det(strategy.shape)) == pytest.approx(1.0, rel=1e-9)
+    assert strategy.power == pytest.approx((strategy.shape**2).sum(), rel=1e-9)
 
 
 def test_defaults_are_the_papers() -> None:

@@ -43,6 +43,7 @@ class XNES:
     mean: Array  # μ, (d,)
     sigma: float
     shape: Array  # B, (d, d), of determinant 1
+    power: float  # the sum of the squares of B
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
     rate_shape: float  # η_B
@@ -64,7 +65,7 @@ class XNES:
         rate = (9 + 3 * math.log(d)) / (5 * d * math.sqrt(d))
         rate_sigma = rate if rate_sigma is None else rate_sigma
         rate_shape = rate if rate_shape is None else rate_shape
-        return cls(mean, sigma, np.eye(d, dtype=mean.dtype), rate_mean, rate_sigma, rate_shape)
+        return cls(mean, sigma, np.eye(d, dtype=mean.dtype), float(d), rate_mean, rate_sigma, rate_shape)
 
     @staticmethod
     def default_popsize(d: int) -> int:
@@ -100,11 +101,13 @@ class XNES:
         trace = float(g.sum()) / d  # tr(SᵀWS)/d
         grad_sigma = trace - float(w.sum())  # ∇σ
         grown = BV * like(np.expm1(0.5 * self.rate_shape * g), s)  # (4)
+        factor = math.exp(-0.5 * self.rate_shape * trace)
         return replace(
             self,
             mean=self.mean + self.rate_mean * self.sigma * (BV @ like(rotation.T @ (r @ w), s)),  # (1)
             sigma=self.sigma * math.exp(0.5 * self.rate_sigma * grad_sigma),  # (2)
-            shape=_sum(self.shape, grown, V.T, math.exp(-0.5 * self.rate_shape * trace)),  # (3)
+            shape=_sum(self.shape, grown, V.T, factor),  # (3)
+            power=factor**2 * (self.power + float((grown * (2 * BV + grown)).sum())),  # as VᵀV = I
         )
 
     def moments(self) -> list[tuple[Array, Array]]:
@@ -134,9 +137,9 @@ class XNES:
         return self.sigma * xp.sqrt(xp.einsum("ij,ij->i", B, B))  # not of the standard, but in all libraries
 
     def largest_std(self) -> tuple[float, float]:
-        """What the largest of them lies between."""
-        largest = float(self.stds().max())
-        return largest, largest
+        """What the largest of them lies between: their root mean square, and all of them in one."""
+        root = self.sigma * math.sqrt(self.power)
+        return root / math.sqrt(len(self.mean)), root
 
     def cov(self) -> Array:
         """The covariance matrix, on the host."""
