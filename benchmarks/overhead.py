@@ -11,7 +11,7 @@ NumPy's ``Generator(SFC64).standard_normal`` takes to fill an array with as many
 Our own methods are measured twice: with NumPy alone, and compiled by numba.
 
 Writes a table to the terminal and ``overhead.json``, ``.svg``, ``.png``, ``.pdf``. All sizes take about
-twenty minutes, nearly all of it in others' code.
+ten minutes, nearly all of it in others' code.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from r1nes.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, figure
 DIMS = [2, 8, 64, 512, 10_000, 100_000, 1_000_000]
 QUADRATIC_DIMS = [64, 128, 256, 512, 1024, 2048]
 SLICE = 0.1  # seconds of one repeat; at least one generation
+SLOW = 2.0  # seconds of a repeat, from which on two are enough: none of these is the cheapest
 UNIT = "NumPy's noise"
 
 Seconds = dict[tuple[str, int], float]  # per evaluation, by method and dimension
@@ -127,13 +128,13 @@ def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tupl
     failed: dict[str, str] = {}
     for d in sorted({d for _, d in cells}):
         names = [name for name, other in cells if other == d]
-        generations = dict.fromkeys(names, 1)
+        generations, took = dict.fromkeys(names, 1), dict.fromkeys(names, 0.0)
         for repeat in range(repeats(d) + 1):
             best[UNIT, d] = min(best.get((UNIT, d), math.inf), _noise(d, 20))
             for name in names:
-                if f"{name} {d}" in failed:
+                if f"{name} {d}" in failed or (repeat > 2 and took[name] > SLOW):
                     continue
-                n = popsize(name, d)
+                n, began = popsize(name, d), time.perf_counter()
                 clock = Clock(n, generations[name])
                 try:
                     contenders.quiet(runs[name], clock, d, n)
@@ -142,6 +143,7 @@ def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tupl
                 except Exception as error:  # whatever a peer dies of is its result
                     failed[f"{name} {d}"] = f"{type(error).__name__}: {error}"[:100]
                     continue
+                took[name] = time.perf_counter() - began
                 own = clock.seconds / (n * generations[name])
                 own -= 0.0 if name.startswith(tuple(contenders.OURS)) else call
                 if repeat == 0:  # to find out how many generations fit into a slice
@@ -258,7 +260,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--dims", type=int, nargs="+", default=DIMS)
     parser.add_argument("--methods", nargs="+", help="only these")
-    parser.add_argument("--repeats", type=int, default=9, help="of sizes up to 512; a third of it beyond")
+    parser.add_argument("--repeats", type=int, default=9, help="of sizes up to 512; two thirds beyond")
     parser.add_argument("--no-memory", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("overhead"))
     options = parser.parse_args()
@@ -267,7 +269,7 @@ def main() -> None:
     cells = [(name, d) for name in names for d in options.dims if name not in quadratic or d <= 512]
     if options.dims == DIMS:
         cells += [(name, d) for name in quadratic for d in QUADRATIC_DIMS if d not in DIMS]
-    seconds, failed = measure(cells, lambda d: options.repeats if d <= 512 else max(2, options.repeats // 3))
+    seconds, failed = measure(cells, lambda d: options.repeats if d <= 512 else 1 + 2 * options.repeats // 3)
     print(table(seconds, failed, names, options.dims))
     if quadratic:
         print(
