@@ -147,7 +147,7 @@ def update(
         _turn(V, of_V, of_H, next_c, rate_of_scales > 0, start, stop, work, gram, next_rows[FIRST:])
     _orthonormalise(next_rows[FIRST:], next_c, gram, work, T)
     largest = moved[2]
-    if moved[0] > 0:
+    if moved[0] > 0:  # steps of log D were cut off, so its mean is no longer 0
         log_sigma += moved[1] / d
         next_rows[SCALES] *= math.exp(-moved[1] / d)
         largest *= math.exp(-moved[1] / d)
