@@ -71,7 +71,7 @@ def test_the_determinant_of_the_shape_and_the_sum_of_its_squares_hold_over_a_lon
     for _ in range(500):
         strategy = strategy.update(rng.standard_normal((9, 6)), w)
     assert abs(np.linalg.det(strategy.shape)) == pytest.approx(1.0, rel=1e-9)
-    assert strategy.power == pytest.approx((strategy.shape**2).sum(), rel=1e-9)
+    assert strategy.power == pytest.approx((strategy.shape**2).sum(), rel=1e-12)
 
 
 def test_defaults_are_the_papers() -> None:

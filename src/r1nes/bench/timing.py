@@ -35,11 +35,13 @@ class DenseXNES(XNES):
         d, w, s, B = self.mean.size, utilities, noise, self.shape
         grad_M = (s.T * w) @ s - w.sum() * np.eye(d)
         grad_sigma = float(np.trace(grad_M)) / d
+        shape = B @ expm(0.5 * self.rate_shape * (grad_M - grad_sigma * np.eye(d)))
         return replace(
             self,
             mean=self.mean + self.rate_mean * self.sigma * (B @ (w @ s)),
             sigma=self.sigma * math.exp(0.5 * self.rate_sigma * grad_sigma),
-            shape=B @ expm(0.5 * self.rate_shape * (grad_M - grad_sigma * np.eye(d))),
+            shape=shape,
+            power=float(np.vdot(shape, shape)),
         )
 
 

@@ -101,13 +101,13 @@ class XNES:
         trace = float(g.sum()) / d  # tr(SᵀWS)/d
         grad_sigma = trace - float(w.sum())  # ∇σ
         grown = BV * like(np.expm1(0.5 * self.rate_shape * g), s)  # (4)
-        factor = math.exp(-0.5 * self.rate_shape * trace)
+        shape, power = _sum(self.shape, grown, V.T, math.exp(-0.5 * self.rate_shape * trace))  # (3)
         return replace(
             self,
             mean=self.mean + self.rate_mean * self.sigma * (BV @ like(rotation.T @ (r @ w), s)),  # (1)
             sigma=self.sigma * math.exp(0.5 * self.rate_sigma * grad_sigma),  # (2)
-            shape=_sum(self.shape, grown, V.T, factor),  # (3)
-            power=factor**2 * (self.power + float((grown * (2 * BV + grown)).sum())),  # as VᵀV = I
+            shape=shape,
+            power=power,
         )
 
     def moments(self) -> list[tuple[Array, Array]]:
@@ -155,14 +155,19 @@ class XNES:
         return {}
 
 
-def _sum(B: Array, left: Array, right: Array, factor: float) -> Array:
-    """(B + left·right)·factor; NumPy's in tiles of some rows, since memory is what it costs."""
+def _sum(B: Array, left: Array, right: Array, factor: float) -> tuple[Array, float]:
+    """(B + left·right)·factor, and the sum of its squares.
+
+    NumPy's in tiles of some rows, since memory is what it costs.
+    """
     if not on_host(B):
-        return (B + left @ right) * factor
-    out = np.empty_like(B)
+        out = (B + left @ right) * factor
+        return out, float((out * out).sum())
+    out, power = np.empty_like(B), 0.0
     rows = max(1, TILE // len(B))
     for start in range(0, len(B), rows):
         tile = np.matmul(left[start : start + rows], right, out=out[start : start + rows])
         tile += B[start : start + rows]
         tile *= factor
-    return out
+        power += float(np.vdot(tile, tile))
+    return out, power
