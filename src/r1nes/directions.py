@@ -35,7 +35,7 @@ from r1nes.noise import Noise
 DENSE = 8
 PAIRED = 4  # variables per direction of a generation, up to which each direction has its opposite
 TABLE = 2**14  # numbers; blocks that are smaller are made as many at a time as fit
-TABLES = 4  # as many are made in a row in compiled runs, which make them so fast that a first one is slow
+TABLES = 4  # that compiled runs make in a row, so that few generations have rows of two
 
 
 def paired(n: int, d: int) -> bool:

@@ -196,7 +196,10 @@ def _split(
     stop: int,
     work: Array,
 ) -> None:
-    """Of some columns: D⁻¹p_c and Σ w y, both across V; Σ w y; Σ w y²; and H, which is PᵀWY across V."""
+    """Of some columns: D⁻¹p_c and Σ w y, both across V; Σ w y; Σ w y²; and H, which is PᵀWY across V.
+
+    They are the rows of ``work`` from the fifth on; the first four are spare.
+    """
     V, width = rows[FIRST:], stop - start
     divide(work[4, :width], rows[PATH, start:], rows[SCALES, start:])
     add_rows(work[4, :width], -1.0, of_path, V, start)
