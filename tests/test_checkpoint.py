@@ -57,9 +57,9 @@ class TestFile:
         [
             (b"", "it is not an r1nes checkpoint"),
             (pickle.dumps({"a": 1}), "it is not an r1nes checkpoint"),
-            (b"r1nes checkpoint 2\n", "its format is 2, and this version of r1nes reads format 1"),
+            (b"r1nes checkpoint 1\n", "its format is 1, and this version of r1nes reads format 2"),
             (b"r1nes checkpoint x\n", "its first line is damaged"),
-            (b"r1nes checkpoint 1\n", "the checksum does not fit"),
+            (b"r1nes checkpoint 2\n", "the checksum does not fit"),
         ],
     )
     def test_what_is_no_checkpoint_is_refused(self, tmp_path: Path, content: bytes, message: str) -> None:
@@ -75,7 +75,7 @@ class TestFile:
 
         bomb = pickle.dumps(Bomb())
         body = b'{"array": ["O", [1], 0]}\n' + bomb
-        head = b"r1nes checkpoint 1\n" + hashlib.sha256(body).hexdigest().encode() + b"\n"
+        head = b"r1nes checkpoint 2\n" + hashlib.sha256(body).hexdigest().encode() + b"\n"
         for content in (bomb, head + body):
             (tmp_path / "f").write_bytes(content)
             with pytest.raises(ValueError, match="cannot be read"):

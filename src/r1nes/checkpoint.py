@@ -1,6 +1,6 @@
 """A tree of plain values and arrays ↔ one file that a crash cannot harm and that runs no code when read.
 
-    r1nes checkpoint 1              the format, and its version
+    r1nes checkpoint 2              the format, and its version
     3a7bd3e2360a3d29eea436fc…       SHA-256 of all that follows
     {"dict": {"generation": 7, …}}  the tree as JSON, where an array is {"array": [dtype, shape, offset]}
     …                               the numbers of the arrays
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 MAGIC = b"r1nes checkpoint "
-VERSION = 1
+VERSION = 2
 DTYPES = ("<f4", "<f8", "<i8", "|b1")
 
 Tree = Any  # None, bool, int, float, str, arrays, and lists, tuples and dicts (with str keys) of these
