@@ -21,7 +21,7 @@ test: lint  ## style, types, import rules and all tests but the slow ones
 	$(BIN)/pytest -m "not slow and not arrays and not browser"
 
 test-slow: setup  ## the tests that take minutes: large dimensions
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow --timeout 3600
 
 test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots of them in browser/
 	$(BIN)/pytest tests/browser
@@ -59,7 +59,7 @@ $(BROWSER): $(SETUP)
 
 $(ARRAYS)/.complete: pyproject.toml
 	$(PYTHON) -m venv $(ARRAYS)
-	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 hypothesis pytest --editable '.[jax,plot,torch]'
+	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 hypothesis pytest pytest-timeout --editable '.[jax,plot,torch]'
 	touch $@
 
 clean:

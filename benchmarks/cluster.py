@@ -22,6 +22,7 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.bytes = 0
+        self.cut_at: bytes | None = None  # the message that holds it is not passed on: all is cut, once
         self._lock = threading.Lock()
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -38,6 +39,10 @@ class Proxy:
     def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 20):
+                if self.cut_at is not None and self.cut_at in data:
+                    self.cut_at = None
+                    self.cut()
+                    break
                 with self._lock:
                     self.bytes += len(data)
                 sink.sendall(data)

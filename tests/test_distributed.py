@@ -17,8 +17,9 @@ from distributed import Client
 import r1nes
 from cluster import Cluster, Proxy, cluster
 from functions import rosenbrock, sphere
-from r1nes import distributed
+from r1nes import distributed, pools
 from r1nes.distributed import Replicas
+from r1nes.line import close
 from runs import drift, number_of_replicas, rosenbrock_slowly, same
 
 solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=200, rng=2)
@@ -88,22 +89,87 @@ def test_all_known_workers_die_and_one_takes_over_that_the_driver_has_not_met(
     assert replicas.rebuilt == 1
 
 
+@contextmanager
+def fragile(safe: tuple[Cluster, Any]) -> Iterator[tuple[Proxy, Any]]:
+    """A client of a safe cluster, and its line to the scheduler, which may be cut."""
+    line = Proxy(int(safe[0].address.rpartition(":")[2]))
+    client = Client(f"tcp://127.0.0.1:{line.port}")
+    try:
+        yield line, client
+    finally:
+        close(client)
+        line.close()
+
+
 @pytest.mark.parametrize("engine", ["client", "replicas"])
 def test_a_lost_connection_to_the_scheduler(engine: str, safe: tuple[Cluster, Any]) -> None:
     """The driver's own, cut while a generation is under way: Dask connects again, and we ask again."""
-    line = Proxy(int(safe[0].address.rpartition(":")[2]))
     cuts: list[int] = []
+    with fragile(safe) as (line, client):
 
-    def callback(intermediate_result: Any) -> None:
-        if intermediate_result.nit in (5, 12):
-            threading.Timer(0.02, lambda: cuts.append(line.cut())).start()
+        def callback(intermediate_result: Any) -> None:
+            if intermediate_result.nit in (5, 12):
+                threading.Timer(0.02, lambda: cuts.append(line.cut())).start()
 
-    with Client(f"tcp://127.0.0.1:{line.port}") as client:
         workers = client if engine == "client" else Replicas(client)
         same(solve(rosenbrock_slowly, workers=workers, callback=callback), solve(rosenbrock))
-    line.close()
     assert len(cuts) == 2
     assert min(cuts) > 0
+
+
+@pytest.mark.parametrize(
+    ("engine", "message"),
+    [
+        *[
+            (engine, message)
+            for engine in ("client", "asynchronous")
+            for message in ("ncores", "scatter", "gather")
+        ],
+        *[("replicas", message) for message in ("ncores", "gather")],
+    ],
+)
+def test_a_connection_lost_in_the_middle_of_a_request(
+    engine: str, message: str, safe: tuple[Cluster, Any], monkeypatch: Any
+) -> None:
+    """For the number of workers, for points to be taken, or for a value: the request is never answered."""
+    monkeypatch.setattr(distributed, "REFRESH", 0.0)
+    with fragile(safe) as (line, client):
+
+        def callback(intermediate_result: Any) -> None:
+            if intermediate_result.nit in (5, 12):
+                assert line.cut_at is None
+                line.cut_at = message.encode()
+
+        workers = Replicas(client) if engine == "replicas" else client
+        asynchronous = engine == "asynchronous"
+        disturbed = solve(rosenbrock, workers=workers, callback=callback, asynchronous=asynchronous)
+    assert line.cut_at is None
+    if asynchronous:
+        assert list(disturbed.stop) == ["max_evals"]
+    else:
+        same(disturbed, solve(rosenbrock))
+
+
+@pytest.mark.parametrize("engine", ["client", "replicas"])
+def test_a_client_that_fails_to_connect_again(
+    engine: str, safe: tuple[Cluster, Any], monkeypatch: Any
+) -> None:
+    """Dask's may, for good and in silence: it takes what is submitted, and nobody ever hears of it."""
+    monkeypatch.setattr(pools, "SILENCE", 0.5)
+
+    async def fail(**_: Any) -> None:
+        raise AssertionError
+
+    with fragile(safe) as (line, client):
+        client._ensure_connected = fail
+
+        def callback(intermediate_result: Any) -> None:
+            if intermediate_result.nit == 5:
+                line.cut_at = b"gather"
+
+        workers = client if engine == "client" else Replicas(client)
+        same(solve(rosenbrock, workers=workers, callback=callback), solve(rosenbrock))
+        assert client.status == "connecting"
 
 
 def test_a_worker_that_joins_late_takes_part(doomed: tuple[Cluster, Any], monkeypatch: Any) -> None:

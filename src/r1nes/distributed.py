@@ -18,7 +18,7 @@ import uuid
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,9 @@ from r1nes.arguments import count, positive
 from r1nes.arrays import Array
 from r1nes.evaluation import Evaluate, Rows, gather
 from r1nes.extras import needs
+from r1nes.line import Line
 from r1nes.objective import Objective
-from r1nes.pools import Futures, Lost
+from r1nes.pools import Futures, Lost, tolerated
 from r1nes.restarts import Search
 
 SNAPSHOT_EVERY = 100  # generations: the longest log that a new worker has to go through
@@ -79,8 +80,9 @@ class _Driver:
     def __init__(
         self, report: Replicas, client: Any, objective: Objective, search: Search, timeout: float | None
     ) -> None:
-        self._report, self._client, self._objective, self._search = report, client, objective, search
-        self._pool = Futures(lambda: len(self._places), self._start, timeout, self._read)
+        self._report, self._objective, self._search = report, objective, search
+        self._line = Line(client)
+        self._pool = Futures(lambda: len(self._places), self._start, timeout, self._read, self._line)
         self._run = uuid.uuid4().hex[:12]
         self._step = 0  # the generation being evaluated, counted from 0
         self._log: dict[int, bytes] = {}  # the values of the ones before; the oldest are dropped
@@ -101,7 +103,10 @@ class _Driver:
             self._take_snapshot()
         check = self._step % self._report.check_every == 0
         self._fingerprint = fingerprint(self._search) if check else None
-        self._look_for_workers()
+        if time.monotonic() - self._refreshed >= REFRESH:
+            with tolerated() if self._places else nullcontext():
+                self._look_for_workers()
+        self._turn = 0
         self._strangers = False
         pool = self._pool
         values = gather(
@@ -124,13 +129,11 @@ class _Driver:
         self._log = {step: values for step, values in self._log.items() if step >= oldest}
 
     def _look_for_workers(self) -> None:
-        self._turn = 0
-        if time.monotonic() - self._refreshed < REFRESH:
-            return
-        threads = self._client.nthreads()
+        client = self._line.client
+        threads = client.nthreads()
         if not threads:
-            self._client.wait_for_workers(1)
-            threads = self._client.nthreads()
+            client.wait_for_workers(1)
+            threads = client.nthreads()
         self._places = [address for address, n in threads.items() for _ in range(n)]
         self._reached = {address: step for address, step in self._reached.items() if address in threads}
         self._refreshed = time.monotonic()
@@ -144,15 +147,16 @@ class _Driver:
             since, snapshot = self._snapshot_step, self._sent_snapshot()
         log = [self._log[step] for step in range(since, self._step)]
         check = self._fingerprint is not None
-        executor = self._client.get_executor(workers=[address], allow_other_workers=True)
-        return executor.submit(
-            _evaluate, self._run, self._step, log, int(rows[0]), int(rows[-1]) + 1, check, snapshot
-        )
+        task = self._run, self._step, log, int(rows[0]), int(rows[-1]) + 1, check, snapshot
+        return self._line.submit(_evaluate, *task, workers=[address], allow_other_workers=True)
 
     def _sent_snapshot(self) -> Any:
-        if self._sent is None or self._sent.status != "finished":  # who held it may have died
+        sent, client = self._sent, self._line.client
+        if (
+            sent is None or sent.client is not client or sent.status != "finished"
+        ):  # who held it may have died
             content = self._snapshot, self._snapshot_step, self._objective
-            self._sent = self._client.scatter([content], hash=False)[0]
+            self._sent = client.scatter([content], hash=False)[0]
         return self._sent
 
     def _read(self, reply: tuple[str, list[float] | Exception | None, bytes | None]) -> Any:
@@ -181,7 +185,8 @@ class _Driver:
         """Have the workers forget the run."""
         self._pool.end()
         with suppress(Exception):  # they forget it by themselves when others come
-            self._client.run(_forget, self._run, on_error="ignore")
+            self._line.client.run(_forget, self._run, on_error="ignore")
+        self._line.close()
 
 
 class _Replica:

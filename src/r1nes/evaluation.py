@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from r1nes.arguments import count, positive
 from r1nes.arrays import Array, Place, host
+from r1nes.line import Line
 from r1nes.objective import Function, Objective
 from r1nes.pools import Futures, Lost, Outcome, Pool, Processes, Ticket
 
@@ -86,7 +87,9 @@ def _pool(workers: Any, objective: Objective, timeout: float | None, stack: Exit
     if isinstance(workers, Executor):
         return Futures(partial(_workers_of, workers), partial(_submit, workers, objective), timeout)
     if hasattr(workers, "get_executor"):  # a Dask client
-        return Futures(partial(_threads_of, workers), partial(_scatter, workers, objective), timeout)
+        line = Line(workers)
+        stack.callback(line.close)
+        return Futures(partial(_threads_of, line), partial(_scatter, line, objective), timeout, line=line)
     if objective.place is not None:
         raise ValueError(
             f"workers must be 1, 'threads:N', an Executor, a Dask client or a map where x0 is an array of "
@@ -99,9 +102,9 @@ def _submit(executor: Executor, objective: Objective, points: Array) -> Future[A
     return executor.submit(objective.outcome, points)
 
 
-def _scatter(client: Any, objective: Objective, points: Array) -> Future[Any]:
+def _scatter(line: Line, objective: Objective, points: Array) -> Future[Any]:
     """A task whose points travel apart from it, as Dask prefers large data to do."""
-    return client.get_executor().submit(objective.outcome, client.scatter(points, hash=False))
+    return line.submit(objective.outcome, line.client.scatter(points, hash=False))
 
 
 def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:
@@ -178,9 +181,9 @@ def _workers_of(executor: Executor) -> int:
     return known if isinstance(known, int) else MANY
 
 
-def _threads_of(client: Any) -> int:
+def _threads_of(line: Line) -> int:
     """As many as its cluster has now: it may grow and shrink."""
-    return max(1, sum(client.nthreads().values()))
+    return max(1, sum(line.client.nthreads().values()))
 
 
 def _cpus() -> int:

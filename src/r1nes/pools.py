@@ -15,13 +15,16 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from r1nes.arrays import Array
+from r1nes.line import Line
 from r1nes.objective import Objective
+
+SILENCE = 5.0  # seconds without a value after which a Dask cluster is asked whether it knows of our tasks
 
 
 class Lost(Exception):  # noqa: N818 - nobody raises it: it is an outcome
@@ -184,17 +187,25 @@ class Futures:
         start: Callable[[Any], Future[Any]],
         timeout: float | None,
         read: Callable[[Any], list[float] | Exception] | None = None,
+        line: Line | None = None,
     ) -> None:
-        """``count`` tells the workers, ``start`` has points evaluated, ``read`` makes outcomes of replies."""
+        """``count`` tells the workers, ``start`` has points evaluated, ``read`` makes outcomes of replies.
+
+        The ``line`` is what ``start`` submits to, if that is a Dask cluster.
+        """
         self._count, self._start, self._timeout, self._read = count, start, timeout, read
+        self._line = line
+        self._workers = 1
         self._tickets = itertools.count()
         self._under_way: dict[Future[Any], Ticket] = {}
         self._refused: list[tuple[Ticket, Outcome]] = []
 
     @property
     def workers(self) -> int:
-        """How many there are at the moment."""
-        return self._count()
+        """How many there are at the moment, or were when it was last known."""
+        with tolerated():
+            self._workers = self._count()
+        return self._workers
 
     def submit(self, points: Any) -> Ticket:
         """Have ``points`` evaluated as one task."""
@@ -212,13 +223,23 @@ class Futures:
         if self._refused:
             refused, self._refused = self._refused, []
             return refused
-        done, others = wait(self._under_way, self._timeout, FIRST_COMPLETED)
-        if not done:
-            lost = Lost(f"no value came within {self._timeout} s")
-            outcomes: list[tuple[Ticket, Outcome]] = [(self._under_way[future], lost) for future in others]
-            self.end()
-            return outcomes
+        deadline = math.inf if self._timeout is None else time.monotonic() + self._timeout
+        while not (done := self._ended_by(deadline)):
+            if time.monotonic() >= deadline:
+                return self._give_up(f"no value came within {self._timeout} s")
+            if self._line is not None and self._line.is_deaf(self._under_way):
+                return self._give_up("the cluster had not heard of it")
         return [(self._under_way.pop(future), self._outcome(future)) for future in done]
+
+    def _ended_by(self, deadline: float) -> set[Future[Any]]:
+        """Those that have ended by then; of a cluster, after a while of silence none."""
+        patience = min(deadline - time.monotonic(), math.inf if self._line is None else SILENCE)
+        return wait(self._under_way, None if patience == math.inf else patience, FIRST_COMPLETED).done
+
+    def _give_up(self, why: str) -> list[tuple[Ticket, Outcome]]:
+        outcomes: list[tuple[Ticket, Outcome]] = [(ticket, Lost(why)) for ticket in self._under_way.values()]
+        self.end()
+        return outcomes
 
     def _outcome(self, future: Future[Any]) -> Outcome:
         try:
@@ -238,6 +259,16 @@ class Futures:
         for future in self._under_way:
             future.cancel()
         self._under_way.clear()
+
+
+@contextmanager
+def tolerated() -> Iterator[None]:
+    """What is lost inside is passed over."""
+    try:
+        yield
+    except Exception as error:
+        if not is_lost(error):
+            raise
 
 
 def is_lost(error: BaseException) -> bool:
