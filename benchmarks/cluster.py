@@ -23,6 +23,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.bytes = 0
         self.cut_at: bytes | None = None  # the message that holds it is not passed on: all is cut, once
+        self.is_down = False  # whether new connections end at once
         self._lock = threading.Lock()
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -31,6 +32,9 @@ class Proxy:
         with suppress(OSError):
             while True:
                 outer, _ = self._listener.accept()
+                if self.is_down:
+                    outer.close()
+                    continue
                 inner = socket.create_connection(("127.0.0.1", self._target))
                 self._ends += [outer, inner]
                 for source, sink in ((outer, inner), (inner, outer)):

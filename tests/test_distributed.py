@@ -117,6 +117,40 @@ def test_a_lost_connection_to_the_scheduler(engine: str, safe: tuple[Cluster, An
     assert min(cuts) > 0
 
 
+@pytest.mark.parametrize("engine", ["client", "asynchronous", "replicas"])
+def test_the_scheduler_is_out_of_reach_for_a_while(engine: str, safe: tuple[Cluster, Any]) -> None:
+    """For longer than four attempts would take: nothing is submitted while nobody is there to take it."""
+    outages: list[int] = []
+    with fragile(safe) as (line, client):
+
+        def end_outage() -> None:
+            line.is_down = False
+
+        def begin_outage() -> None:
+            line.is_down = True
+            outages.append(line.cut())
+            threading.Timer(2.0, end_outage).start()
+
+        def callback(intermediate_result: Any) -> None:
+            if intermediate_result.nit == 5:
+                threading.Timer(0.02, begin_outage).start()
+
+        workers = Replicas(client) if engine == "replicas" else client
+        asynchronous = engine == "asynchronous"
+        disturbed = solve(rosenbrock_slowly, workers=workers, callback=callback, asynchronous=asynchronous)
+    assert len(outages) == 1
+    assert outages[0] > 0
+    check(disturbed, asynchronous=asynchronous)
+
+
+def check(disturbed: Any, *, asynchronous: bool) -> None:
+    """It is the undisturbed run; of an asynchronous one, which is never the same, it has come to its end."""
+    if asynchronous:
+        assert list(disturbed.stop) == ["max_evals"]
+    else:
+        same(disturbed, solve(rosenbrock))
+
+
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
@@ -144,10 +178,7 @@ def test_a_connection_lost_in_the_middle_of_a_request(
         asynchronous = engine == "asynchronous"
         disturbed = solve(rosenbrock, workers=workers, callback=callback, asynchronous=asynchronous)
     assert line.cut_at is None
-    if asynchronous:
-        assert list(disturbed.stop) == ["max_evals"]
-    else:
-        same(disturbed, solve(rosenbrock))
+    check(disturbed, asynchronous=asynchronous)
 
 
 @pytest.mark.parametrize("engine", ["client", "replicas"])

@@ -34,6 +34,7 @@ class Stream:
                 return
             with self._interrupts.allowed():
                 outcomes = self._pool.collect()
+            losses_of_one = 0
             for ticket, outcome in outcomes:
                 asked_by, x, losses = self._under_way.pop(ticket)
                 if asked_by is not optimizer:
@@ -41,9 +42,13 @@ class Stream:
                 elif not isinstance(outcome, Lost):
                     optimizer.tell(x[None], outcome)
                 elif losses + 1 < ATTEMPTS:
+                    losses_of_one = max(losses_of_one, losses + 1)
                     self._queue.append((x, losses + 1))
                 else:
                     optimizer.tell(x[None], lost_for_good(1, 1, outcome, worst=self._worst))
+            if losses_of_one:
+                with self._interrupts.allowed():
+                    self._pool.recover(losses_of_one)
 
     def _submit(self, optimizer: Optimizer) -> None:
         budget = optimizer.settings["max_evals"]

@@ -109,14 +109,7 @@ class _Driver:
         self._turn = 0
         self._strangers = False
         pool = self._pool
-        values = gather(
-            len(points),
-            pool.workers,
-            pool.submit,
-            pool.collect,
-            worst=self._objective.worst,
-            pause=pool.pause,
-        )
+        values = gather(len(points), pool.workers, pool.submit, pool, worst=self._objective.worst)
         self._log[self._step] = values.tobytes()
         self._step += 1
         return values

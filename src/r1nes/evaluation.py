@@ -8,7 +8,6 @@ the loss can fail for good.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ from r1nes.arguments import count, positive
 from r1nes.arrays import Array, Place, host
 from r1nes.line import Line
 from r1nes.objective import Function, Objective
-from r1nes.pools import Futures, Lost, Outcome, Pool, Processes, Ticket
+from r1nes.pools import Futures, Lost, Pool, Processes, Ticket
 
 Map = Callable[[Callable[[Array], float], Iterable[Array]], Iterable[float]]
 Evaluate = Callable[[Array], Array]
@@ -118,18 +117,10 @@ def _evaluate_in_pool(pool: Pool, points: Array, *, worst: bool, single: bool) -
     def submit(rows: Rows) -> Ticket:
         return pool.submit(sent[rows[0] : rows[-1] + 1])
 
-    return gather(len(points), pieces, submit, pool.collect, worst=worst, pause=pool.pause)
+    return gather(len(points), pieces, submit, pool, worst=worst)
 
 
-def gather(
-    n: int,
-    pieces: int,
-    submit: Callable[[Rows], Ticket],
-    collect: Callable[[], list[tuple[Ticket, Outcome]]],
-    *,
-    worst: bool,
-    pause: float,
-) -> Array:
+def gather(n: int, pieces: int, submit: Callable[[Rows], Ticket], pool: Pool, *, worst: bool) -> Array:
     """The values of ``n`` points, submitted in ``pieces`` of neighbours, and again where they are lost."""
     values = np.full(n, np.nan)
     missing = np.arange(n)
@@ -138,14 +129,14 @@ def gather(
         if not missing.size:
             return values
         if attempt:
-            time.sleep(attempt * pause)
+            pool.recover(attempt)
         parts = np.array_split(missing, min(missing.size, pieces if attempt == 0 else n))
         rounds = [[part] for part in parts] if attempt == ATTEMPTS - 1 else [parts]
         lost: list[Rows] = []
         for together in rounds:
             under_way = {submit(rows): rows for rows in together}
             while under_way:
-                for ticket, outcome in collect():
+                for ticket, outcome in pool.collect():
                     rows = under_way.pop(ticket)
                     if isinstance(outcome, Lost):
                         why = outcome

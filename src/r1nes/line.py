@@ -8,10 +8,13 @@ and one that hits the new connection while it is made, after which the client re
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any
 from weakref import WeakKeyDictionary
+
+RECONNECTION = 10.0  # seconds, after which it is worth finding out whether the line is there again
 
 
 class Line:
@@ -19,38 +22,54 @@ class Line:
 
     def __init__(self, client: Any) -> None:
         """``client`` remains its owner's."""
-        self.client = self._given = client
+        self._client = self._given = client
+        self._address = client.scheduler.address
         self._keys: WeakKeyDictionary[Future[Any], str] = WeakKeyDictionary()
+
+    @property
+    def client(self) -> Any:
+        """The one that has the line at the moment."""
+        if self._client.status in ("closing", "closed"):
+            raise ConnectionError(f"the Dask client of {self._address} is closed")
+        return self._client
 
     def submit(self, function: Callable[..., Any], *args: Any, **where: Any) -> Future[Any]:
         """Have ``function`` called by a worker; a line that breaks is an exception of the future."""
-        task = self.client.submit(function, *args, pure=False, **where)
+        client = self.client
+        task = client.submit(function, *args, pure=False, **where)
 
         async def value() -> Any:
             return await task
 
-        future = asyncio.run_coroutine_threadsafe(value(), self.client.loop.asyncio_loop)
+        future = asyncio.run_coroutine_threadsafe(value(), client.loop.asyncio_loop)
         self._keys[future] = task.key
         return future
+
+    def wait(self) -> None:
+        """Until Dask is no longer busy connecting again, or for long."""
+        deadline = time.monotonic() + RECONNECTION
+        while self._client.status == "connecting" and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def is_deaf(self, futures: Iterable[Future[Any]]) -> bool:
         """Whether the scheduler has not heard of ``futures``, so that they never end; replaces the client."""
         keys = [self._keys[future] for future in futures]
         try:
-            states = self.client.sync(self.client.scheduler.get_task_status, keys=keys)
+            client = self.client
+            states = client.sync(client.scheduler.get_task_status, keys=keys)
         except OSError:  # the line is broken at the moment: Dask connects again, or says that it cannot
             return False
         if None not in states.values():
             return False
         self.close()
-        given = self._given
-        self.client = type(given)(given.scheduler.address, security=given.security, set_as_default=False)
+        security = self._given.security
+        self._client = type(self._given)(self._address, security=security, set_as_default=False)
         return True
 
     def close(self) -> None:
         """Close the client, if it is our own."""
-        if self.client is not self._given:
-            close(self.client)
+        if self._client is not self._given:
+            close(self._client)
 
 
 def close(client: Any) -> None:

@@ -24,6 +24,7 @@ from r1nes.arrays import Array
 from r1nes.line import Line
 from r1nes.objective import Objective
 
+PAUSE = 0.1  # seconds that a cluster gets to notice what it has lost, more each time
 SILENCE = 5.0  # seconds without a value after which a Dask cluster is asked whether it knows of our tasks
 
 
@@ -38,8 +39,6 @@ Ticket = int
 class Pool(Protocol):
     """What evaluates points in parallel."""
 
-    pause: float  # seconds to wait before what was lost is submitted again, more each time
-
     @property
     def workers(self) -> int:
         """How many points it evaluates at a time, now."""
@@ -53,6 +52,10 @@ class Pool(Protocol):
         """What has become of points submitted before; waits for some. An exception of fun is raised."""
         ...
 
+    def recover(self, losses: int) -> None:
+        """Wait until it makes sense to submit again what was lost, for the ``losses``-th time."""
+        ...
+
     def end(self) -> None:
         """Let go of all that is under way."""
         ...
@@ -63,8 +66,6 @@ class Processes:
 
     Each leads a process group, which ends with it: no program that the objective started is left behind.
     """
-
-    pause = 0.0
 
     def __init__(self, workers: int, objective: Objective, timeout: float | None) -> None:
         """Starts them; they have ``objective`` from the start, so only points and values travel."""
@@ -108,6 +109,9 @@ class Processes:
                 self._crew[self._crew.index(worker)] = _Worker(self._objective)
         self._assign()
         return outcomes
+
+    def recover(self, losses: int) -> None:
+        """At once: who was lost has been replaced."""
 
     def end(self) -> None:
         """Ends every process, whatever it is doing."""
@@ -178,8 +182,6 @@ def _die_with_parent() -> None:
 
 class Futures:
     """Futures of any Executor; with ``timeout``, no value for so long means that all are lost."""
-
-    pause = 0.1  # a cluster needs time to notice what it has lost, and to connect again
 
     def __init__(
         self,
@@ -253,6 +255,12 @@ class Futures:
         if isinstance(outcome, Exception) and not isinstance(outcome, Lost):
             raise outcome
         return outcome
+
+    def recover(self, losses: int) -> None:
+        """After a pause, and once the line is there again."""
+        time.sleep(losses * PAUSE)
+        if self._line is not None:
+            self._line.wait()
 
     def end(self) -> None:
         """Cancels what is under way; workers are left to their owner."""
