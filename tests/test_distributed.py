@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import threading
 import time
@@ -275,6 +276,24 @@ def test_values_that_fail_fail_in_replicas_too(safe: tuple[Cluster, Any]) -> Non
     assert "where it was evaluated" in raised.value.__notes__[0]
     worst = solve(lambda x: float("nan") if x[0] > 0.3 else sphere(x), workers=Replicas(client))
     same(worst, solve(lambda x: float("nan") if x[0] > 0.3 else sphere(x)))
+
+
+@pytest.mark.parametrize("wrapped", [lambda client: client, Replicas], ids=["client", "replicas"])
+def test_clients_of_no_use_are_refused(wrapped: Any, safe: tuple[Cluster, Any]) -> None:
+    connect = partial(Client, safe[0].address, set_as_default=False)
+
+    def refused(client: Any) -> None:
+        with pytest.raises(ValueError, match="workers must be a Dask client that is open and not asynch"):
+            solve(rosenbrock, workers=wrapped(client))
+
+    async def asynchronous() -> None:
+        async with connect(asynchronous=True) as client:
+            refused(client)
+
+    with connect() as closed:
+        pass
+    refused(closed)
+    asyncio.run(asynchronous())
 
 
 def test_bad_settings_are_refused() -> None:

@@ -145,9 +145,8 @@ class _Driver:
 
     def _sent_snapshot(self) -> Any:
         sent, client = self._sent, self._line.client
-        if (
-            sent is None or sent.client is not client or sent.status != "finished"
-        ):  # who held it may have died
+        held = sent is not None and sent.client is client and sent.status == "finished"
+        if not held:  # not yet, or who held it has died
             content = self._snapshot, self._snapshot_step, self._objective
             self._sent = client.scatter([content], hash=False)[0]
         return self._sent

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import Any
 from weakref import WeakKeyDictionary
 
+CLOSED = ("closing", "closed")
 RECONNECTION = 10.0  # seconds, after which it is worth finding out whether the line is there again
 
 
@@ -22,6 +23,10 @@ class Line:
 
     def __init__(self, client: Any) -> None:
         """``client`` remains its owner's."""
+        if client.status in CLOSED or client.asynchronous:
+            raise ValueError(
+                f"workers must be a Dask client that is open and not asynchronous, got {client!r}"
+            )
         self._client = self._given = client
         self._address = client.scheduler.address
         self._keys: WeakKeyDictionary[Future[Any], str] = WeakKeyDictionary()
@@ -29,7 +34,7 @@ class Line:
     @property
     def client(self) -> Any:
         """The one that has the line at the moment."""
-        if self._client.status in ("closing", "closed"):
+        if self._client.status in CLOSED:
             raise ConnectionError(f"the Dask client of {self._address} is closed")
         return self._client
 
@@ -53,17 +58,17 @@ class Line:
 
     def is_deaf(self, futures: Iterable[Future[Any]]) -> bool:
         """Whether the scheduler has not heard of ``futures``, so that they never end; replaces the client."""
-        keys = [self._keys[future] for future in futures]
+        keys, given = [self._keys[future] for future in futures], self._given
         try:
             client = self.client
             states = client.sync(client.scheduler.get_task_status, keys=keys)
+            if None not in states.values():
+                return False
+            successor = type(given)(self._address, security=given.security, set_as_default=False)
         except OSError:  # the line is broken at the moment: Dask connects again, or says that it cannot
             return False
-        if None not in states.values():
-            return False
         self.close()
-        security = self._given.security
-        self._client = type(self._given)(self._address, security=security, set_as_default=False)
+        self._client = successor
         return True
 
     def close(self) -> None:
