@@ -132,6 +132,17 @@ def test_an_interrupt_keeps_what_is_recorded(tmp_path: Path) -> None:
     assert [record["function"] for record in read(path)] == ["f1"]
 
 
+def test_an_interrupt_while_a_record_goes_to_the_disk(tmp_path: Path, monkeypatch: Any) -> None:
+    """The file has it already, and what the file has is recorded."""
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    records, _ = run([TINY], tmp_path / "records.jsonl")
+    assert [cell_of(record) for record in records] == [TINY]
+
+
 def test_a_truncated_last_line_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     cells = grid(["snes"], ["f1"], [2], trials=2, max_evals=5000)

@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 class Records:
-    """The records of a file, held by one process at a time: a second one gets BlockingIOError.
+    """A file of records to add to, held by one process at a time: a second one gets BlockingIOError.
 
     Examples:
         >>> import tempfile
@@ -37,7 +37,6 @@ class Records:
             self._file.seek(0)
             text = self._file.read()
             self._file.truncate(text.rfind(b"\n") + 1)
-            self.all = read(path)
         except BaseException:
             self._file.close()
             raise
@@ -53,7 +52,6 @@ class Records:
         except OSError:
             self._file.truncate(size)
             raise
-        self.all.append(record)
 
     def __enter__(self) -> Self:
         """The records themselves."""

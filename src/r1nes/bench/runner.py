@@ -25,7 +25,7 @@ from r1nes.bench.measure import METHODS, Cell, measure
 from r1nes.bench.peers import PEERS
 from r1nes.bench.problems import TEXTBOOK
 from r1nes.bench.progress import progress
-from r1nes.bench.records import Record, Records
+from r1nes.bench.records import Record, Records, read
 
 BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 
@@ -69,7 +69,7 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
     cells, jobs = list(dict.fromkeys(cells)), count("jobs", jobs)
     failures: dict[Cell, str] = {}
     with Records(path) as records:
-        done = {cell_of(record) for record in records.all}
+        done = {cell_of(record) for record in read(path)}
         # The longest runs first, so that none of them is left to run alone in the end.
         missing = sorted((cell for cell in cells if cell not in done), key=_cost, reverse=True)
         for peer in {cell.method for cell in missing} & PEERS.keys():
@@ -85,7 +85,7 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
                 else:
                     records.append(outcome)
                 advance(_cost(cell), str(cell))
-        found = {cell_of(record): record for record in records.all}
+        found = {cell_of(record): record for record in read(path)}
     return [found[cell] for cell in cells if cell in found], failures
 
 
