@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -44,7 +44,10 @@ class Line:
         task = client.submit(function, *args, pure=False, **where)
 
         async def value() -> Any:
-            return await task
+            try:
+                return await task
+            except CancelledError as error:  # Dask lost it; asyncio would make of it what is no Exception
+                raise ConnectionError(f"{task.key} was cancelled") from error
 
         future = asyncio.run_coroutine_threadsafe(value(), client.loop.asyncio_loop)
         self._keys[future] = task.key
