@@ -19,6 +19,7 @@ import r1nes
 from cluster import Cluster, Proxy, cluster
 from functions import rosenbrock, sphere
 from r1nes import distributed, pools
+from r1nes import line as line_module
 from r1nes.distributed import Replicas
 from r1nes.line import close
 from runs import drift, number_of_replicas, rosenbrock_slowly, same
@@ -188,6 +189,7 @@ def test_a_client_that_fails_to_connect_again(
 ) -> None:
     """Dask's may, for good and in silence: it takes what is submitted, and nobody ever hears of it."""
     monkeypatch.setattr(pools, "SILENCE", 0.5)
+    monkeypatch.setattr(line_module, "RECONNECTION", 0.5)
 
     async def fail(**_: Any) -> None:
         raise AssertionError
