@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +22,22 @@ class Recorder:
 
     def __init__(self) -> None:
         """Nothing recorded yet."""
-        self._columns: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+        self._names: list[str] = []
+        self._numbers = array("d")  # row after row
 
     def record(self, optimizer: Optimizer) -> None:
         """Take down the generation that ``optimizer`` was told last."""
-        ranked = optimizer.ranked
-        n = ranked.size - int(np.isnan(ranked).sum()) if math.isnan(ranked[-1]) else ranked.size
+        ranked = optimizer.ranked.tolist()
+        n = len(ranked)
+        if math.isnan(ranked[-1]):
+            n -= int(np.isnan(ranked).sum())
         row = {
             "restart": optimizer.restart,
             "nfev": optimizer.nfev,
             "best": optimizer.best,
-            "min": float(ranked[0]),
-            "median": 0.5 * (float(ranked[(n - 1) // 2]) + float(ranked[n // 2])),
-            "max": float(ranked[n - 1]),
+            "min": ranked[0],
+            "median": 0.5 * (ranked[(n - 1) // 2] + ranked[n // 2]),
+            "max": ranked[n - 1],
             "sigma": optimizer.strategy.sigma,
             **optimizer.strategy.scalars(),
         }
@@ -43,14 +45,15 @@ class Recorder:
             (var1, cov12), (_, var2) = optimizer.strategy.cov()
             mean1, mean2 = host(optimizer.strategy.mean)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
-        for name, value in row.items():
-            self._columns[name].append(value)
+        self._names = self._names or list(row)
+        self._numbers.extend([row[name] for name in self._names])
 
     def restore(self, columns: dict[str, NDArray[np.float64]]) -> None:
         """Go on from what ``columns`` gave."""
-        for name, values in columns.items():
-            self._columns[name] = array("d", values)
+        self._names = list(columns)
+        self._numbers = array("d", np.array(list(columns.values())).T.tobytes())
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Everything recorded, an array per column."""
-        return {name: np.array(column) for name, column in self._columns.items()}
+        rows = np.array(self._numbers).reshape(-1, max(1, len(self._names)))
+        return {name: rows[:, i].copy() for i, name in enumerate(self._names)}

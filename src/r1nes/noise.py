@@ -48,7 +48,7 @@ class Noise:
     def __init__(self, seed: np.random.SeedSequence, width: int, dtype: np.dtype[Any]) -> None:
         """Draws are those of ``seed``; nothing is drawn yet."""
         self.width, self.dtype = width, dtype
-        self.fast = False  # whether numba draws: the same numbers, in a quarter of the time
+        self.fast = False  # whether numba draws: the same numbers, in a third of the time
         self.rows_per_block = max(1, BLOCK // width)
         first, last = seed.generate_state(2, np.uint64)
         self._words = np.array([first, 0, 0, last], np.uint64)  # key, generation, block, key

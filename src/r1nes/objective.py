@@ -30,25 +30,19 @@ class Objective:
         """Of one point."""
         return self.values(x[None])[0]
 
-    def _value(self, x: Array) -> float:
-        """Of one point that ``fun`` may keep and change."""
-        try:
-            value = self.fun(x, *self.args)
-        except Exception:
-            if self.worst:
-                return math.nan
-            raise
-        if isinstance(value, float):  # np.float64 too: the common case, kept cheap
-            return value
-        number = host(value)
-        if number.size != 1 or number.dtype.kind not in "fiub":
-            raise TypeError(f"fun must return one real number, got {value!r}")
-        return float(number.item())
-
     def values(self, points: Array) -> list[float]:
-        """Of points in rows, one by one."""
-        points = copied(points)
-        return [self._value(x) for x in (points if self.place is None else self.place.array(points))]
+        """Of points in rows, one by one; ``fun`` may keep and change each."""
+        points, fun, args = copied(points), self.fun, self.args
+        values: list[float] = []
+        for x in points if self.place is None else self.place.array(points):
+            try:
+                value = fun(x, *args)
+            except Exception:
+                if not self.worst:
+                    raise
+                value = math.nan
+            values.append(value if isinstance(value, float) else _number(value))  # np.float64 is one too
+        return values
 
     def at_once(self, points: Array) -> Array:
         """Of points in rows, by a ``fun`` that takes them all."""
@@ -70,6 +64,14 @@ class Objective:
             return self.values(points)
         except Exception as error:
             return _portable(error)
+
+
+def _number(value: Any) -> float:
+    """What ``fun`` returned, if that is one real number in some disguise."""
+    number = host(value)
+    if number.size != 1 or number.dtype.kind not in "fiub":
+        raise TypeError(f"fun must return one real number, got {value!r}")
+    return float(number.item())
 
 
 def _portable(error: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""NumPy's normal numbers from SFC64, four times as fast as NumPy draws them, for numba to compile.
+"""NumPy's normal numbers from SFC64, three times as fast as NumPy draws them, for numba to compile.
 
 The ziggurat covers half of the bell e^{−x²/2} with 256 layers of equal area. A random word picks layer i and,
 as a fraction of its width x_i, a number; it counts at once where the layer is covered by the next one, and in

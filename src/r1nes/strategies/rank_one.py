@@ -149,7 +149,7 @@ class R1NES:
 
     def scalars(self) -> dict[str, float]:
         """What a history keeps of each generation: λ and c."""
-        return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u @ self.u)}
+        return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u.dot(self.u))}  # faster than @
 
 
 def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array:
