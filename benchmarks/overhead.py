@@ -171,18 +171,16 @@ def added_by_minimize(repeats: int = 7) -> dict[str, float]:
     """Seconds per evaluation that ``minimize`` adds to the same loop of ask and tell, in 8 variables."""
     n, generations = R1NES.default_popsize(8), 300
     values = np.random.default_rng(1).random((generations + 1, n))
-    best: dict[tuple[str, str], float] = {}
+    ways = {"vectorized=True": True, "one by one": False}
+    by_hand, by_minimize = dict.fromkeys(ways, math.inf), dict.fromkeys(ways, math.inf)
     for _ in range(repeats):
-        for way in ("vectorized=True", "one by one"):
-            for loop in (_by_hand, _by_minimize):
-                at_once = way == "vectorized=True"
+        for way, at_once in ways.items():
+            for run, best in ((_by_hand, by_hand), (_by_minimize, by_minimize)):
                 fun = _answering(values if at_once else values.ravel().tolist())
                 began = time.process_time()
-                loop(fun, at_once, n * generations)
-                took = (time.process_time() - began) / (n * generations)
-                best[way, loop.__name__] = min(best.get((way, loop.__name__), math.inf), took)
-    ways = dict.fromkeys(way for way, _ in best)
-    return {way: best[way, _by_minimize.__name__] - best[way, _by_hand.__name__] for way in ways}
+                run(fun, at_once, n * generations)
+                best[way] = min(best[way], (time.process_time() - began) / (n * generations))
+    return {way: by_minimize[way] - by_hand[way] for way in ways}
 
 
 def _answering(answers: Iterable[Any]) -> Callable[[Array], Any]:

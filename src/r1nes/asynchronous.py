@@ -34,7 +34,7 @@ class Stream:
                 return
             with self._interrupts.allowed():
                 outcomes = self._pool.collect()
-            losses_of_one = 0
+            most_losses = 0
             for ticket, outcome in outcomes:
                 asked_by, x, losses = self._under_way.pop(ticket)
                 if asked_by is not optimizer:
@@ -42,13 +42,13 @@ class Stream:
                 elif not isinstance(outcome, Lost):
                     optimizer.tell(x[None], outcome)
                 elif losses + 1 < ATTEMPTS:
-                    losses_of_one = max(losses_of_one, losses + 1)
+                    most_losses = max(most_losses, losses + 1)
                     self._queue.append((x, losses + 1))
                 else:
                     optimizer.tell(x[None], lost_for_good(1, 1, outcome, worst=self._worst))
-            if losses_of_one:
+            if most_losses:
                 with self._interrupts.allowed():
-                    self._pool.recover(losses_of_one)
+                    self._pool.recover(most_losses)
 
     def _submit(self, optimizer: Optimizer) -> None:
         budget = optimizer.settings["max_evals"]

@@ -59,8 +59,8 @@ class Line:
         while self._client.status == "connecting" and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def is_deaf(self, futures: Iterable[Future[Any]]) -> bool:
-        """Whether the scheduler has not heard of ``futures``, so that they never end; replaces the client."""
+    def replace_if_deaf(self, futures: Iterable[Future[Any]]) -> bool:
+        """Have another client if the scheduler has not heard of ``futures``, which then never end."""
         keys, given = [self._keys[future] for future in futures], self._given
         try:
             client = self.client

@@ -229,7 +229,7 @@ class Futures:
         while not (done := self._ended_by(deadline)):
             if time.monotonic() >= deadline:
                 return self._give_up(f"no value came within {self._timeout} s")
-            if self._line is not None and self._line.is_deaf(self._under_way):
+            if self._line is not None and self._line.replace_if_deaf(self._under_way):
                 return self._give_up("the cluster had not heard of it")
         return [(self._under_way.pop(future), self._outcome(future)) for future in done]
 
