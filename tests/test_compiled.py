@@ -16,7 +16,7 @@ import r1nes.optimizer
 from functions import cigar, rosenbrock
 from r1nes import Optimizer
 from r1nes.arrays import Array
-from r1nes.compiled import available
+from r1nes.arrays.compiled import available
 from r1nes.noise import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k import RkNES
@@ -279,14 +279,14 @@ class TestOut:
 
 CALLER = """
 from part import times
-from r1nes.compiled import compiled
+from r1nes.arrays.compiled import compiled
 @compiled
 def f(x: float) -> float:
     return times(x)
 print(f.fast(1.0), sum(f.fast.stats.cache_hits.values()))
 """
 PART = """
-from r1nes.compiled import kernel
+from r1nes.arrays.compiled import kernel
 @kernel
 def times(x):
     return {} * x

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oracles
 from r1nes.arrays import Array
-from r1nes.compiled import available
+from r1nes.arrays.compiled import available
 from r1nes.utilities import FEW, assign, best_first, logarithmic, ranking
 
 some_values = st.lists(

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.compiled import LONG_STRIP, compiled
-from r1nes.loops import multiply
+from r1nes.arrays.compiled import LONG_STRIP, compiled
+from r1nes.arrays.loops import multiply
 from r1nes.noise import Noise
 
 DENSE = 8

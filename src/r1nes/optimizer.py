@@ -14,9 +14,9 @@ from scipy.optimize import Bounds, OptimizeResult
 from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start, copied, host
+from r1nes.arrays.compiled import available
 from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.bounds import BoundsLike, Box, as_edges
-from r1nes.compiled import available
 from r1nes.device import Drawn, DrawnDirections, Sent, Source
 from r1nes.directions import Directions
 from r1nes.noise import SETUP, Noise, Seed, seed_sequence

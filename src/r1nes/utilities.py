@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.compiled import compiled
+from r1nes.arrays.compiled import compiled
 
 FEW = 64  # values, up to which sorting them by insertion is faster than calling NumPy
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.compiled import compiled, part
+from r1nes.arrays.compiled import compiled, part
 
 R = 3.6541528853610087963519472518  # where the tail begins
 STEPS = 2.0**52  # of which a width consists

@@ -11,8 +11,8 @@ import pytest
 import oracles
 import r1nes
 from r1nes.arrays import Array
+from r1nes.arrays.loops import eigh, exp_small
 from r1nes.bench.problems import problem
-from r1nes.loops import eigh, exp_small
 from r1nes.strategies.layer import _transport, natural_gradient, orthonormalise
 from r1nes.strategies.rank_k import RkNES
 

@@ -18,8 +18,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.compiled import compiled, strip
-from r1nes.tiles import Room, added, filled, room
+from r1nes.arrays.compiled import compiled, strip
+from r1nes.arrays.tiles import Room, added, filled, room
 from r1nes.utilities import logarithmic
 
 

@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from r1nes.arrays import Array, copied, host, joined, like, namespace, on_host, stacked
+from r1nes.arrays.loops import TINY
+from r1nes.arrays.tiles import Room, added, filled
 from r1nes.directions import PAIRED
-from r1nes.loops import TINY
 from r1nes.strategies.layer_matrices import (
     DRIFT,
     FASTEST,
@@ -26,7 +27,6 @@ from r1nes.strategies.layer_matrices import (
     TURN,
 )
 from r1nes.strategies.layer_points import FIRST, PATH_SIGMA, SIGNAL
-from r1nes.tiles import Room, added, filled
 
 
 def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.compiled import compiled, kernel, strip
-from r1nes.directions import PAIRED
-from r1nes.loops import (
+from r1nes.arrays.compiled import compiled, kernel, strip
+from r1nes.arrays.loops import (
     add,
     add_four,
     add_four_squares,
@@ -34,6 +33,7 @@ from r1nes.loops import (
     multiply_by,
     total_of,
 )
+from r1nes.directions import PAIRED
 from r1nes.strategies.layer_matrices import (
     DRIFT,
     FASTEST,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from r1nes.arrays import Array
-from r1nes.compiled import kernel
-from r1nes.loops import TINY, add, copy_to, dot, eigh, fill_with, largest_first, product
+from r1nes.arrays.compiled import kernel
+from r1nes.arrays.loops import TINY, add, copy_to, dot, eigh, fill_with, largest_first, product
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PACE = 0.5  # of shrinking slots, relative to growing ones

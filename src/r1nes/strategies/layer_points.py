@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.compiled import compiled, kernel, strip
-from r1nes.loops import add_rows, combine, copy_to, four_dots, four_starts, multiply
+from r1nes.arrays.compiled import compiled, kernel, strip
+from r1nes.arrays.loops import add_rows, combine, copy_to, four_dots, four_starts, multiply
 
 # Rows of a state; V from the first direction on. Sums over samples are kept in the last rows, in this order.
 MEAN, SCALES, PATH, SIGNAL, PATH_SIGMA, FIRST = range(6)

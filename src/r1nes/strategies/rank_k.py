@@ -46,12 +46,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
+from r1nes.arrays.tiles import room
 from r1nes.directions import Shifts, as_shifts, paired
 from r1nes.strategies import layer_loops, layer_points
 from r1nes.strategies.layer import gather, orthonormalise, points, step
 from r1nes.strategies.layer_matrices import LEAST
 from r1nes.strategies.layer_points import FIRST, MEAN, PATH, SCALES
-from r1nes.tiles import room
 from r1nes.utilities import linear, logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers

@@ -31,9 +31,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.compiled import compiled, kernel, part, strip
-from r1nes.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
-from r1nes.tiles import ALL, Room, columns, filled, room
+from r1nes.arrays.compiled import compiled, kernel, part, strip
+from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
+from r1nes.arrays.tiles import ALL, Room, columns, filled, room
 from r1nes.utilities import logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r1nes.arrays import Array
-from r1nes.compiled import kernel, loop
+from r1nes.arrays.compiled import kernel, loop
+from r1nes.arrays.libraries import Array
 
 TINY = 1e-37  # a variance that is as good as 0
 

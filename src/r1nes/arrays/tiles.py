@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from r1nes.arrays import Array, namespace, on_host
-from r1nes.compiled import NARROWEST, TILE
+from r1nes.arrays.compiled import NARROWEST, TILE
+from r1nes.arrays.libraries import Array, namespace, on_host
 
 ALL = slice(None)
 
