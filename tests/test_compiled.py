@@ -17,7 +17,7 @@ from functions import cigar, rosenbrock
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
-from r1nes.noise import BLOCK, Noise
+from r1nes.sampling.gaussian import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k import RkNES
 from r1nes.utilities import assign, best_first

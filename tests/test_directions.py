@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.directions import DENSE, Directions, Shifts, _orthogonal_matrices
+from r1nes.sampling.orthogonal import DENSE, Directions, Shifts, _orthogonal_matrices
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from r1nes.noise import BLOCK, Noise, seed_sequence
+from r1nes.sampling.gaussian import BLOCK, Noise, seed_sequence
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 

@@ -19,12 +19,12 @@ from r1nes.distributed import Replicas
 from r1nes.evaluation import Evaluate, evaluator, objective_of, pool_of
 from r1nes.history import Recorder
 from r1nes.interrupts import Interrupts
-from r1nes.noise import Seed
 from r1nes.objective import Function, Objective
 from r1nes.optimizer import Optimizer
 from r1nes.pools import Pool
 from r1nes.restarts import Search
 from r1nes.result import Result
+from r1nes.sampling.gaussian import Seed
 from r1nes.saving import Saver, seed_in
 from r1nes.stopping import STATUS, describe
 

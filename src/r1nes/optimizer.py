@@ -17,9 +17,10 @@ from r1nes.arrays import Array, as_start, copied, host
 from r1nes.arrays.compiled import available
 from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.bounds import BoundsLike, Box, as_edges
-from r1nes.device import Drawn, DrawnDirections, Sent, Source
-from r1nes.directions import Directions
-from r1nes.noise import SETUP, Noise, Seed, seed_sequence
+from r1nes.sampling.gaussian import SETUP, Noise, Seed, seed_sequence
+from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent, Source
+from r1nes.sampling.orthogonal import Directions
+from r1nes.sampling.streaming import Stream, update
 from r1nes.settings import (
     checked_popsize,
     checked_utilities,
@@ -30,7 +31,6 @@ from r1nes.settings import (
 )
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.strategies import Strategy, placed
-from r1nes.streaming import Stream, update
 from r1nes.utilities import best_first, ranking
 
 COUNTS = (

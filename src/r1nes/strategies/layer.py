@@ -14,7 +14,7 @@ import numpy as np
 from r1nes.arrays import Array, copied, host, joined, like, namespace, on_host, stacked
 from r1nes.arrays.loops import TINY
 from r1nes.arrays.tiles import Room, added, filled
-from r1nes.directions import PAIRED
+from r1nes.sampling.orthogonal import PAIRED
 from r1nes.strategies.layer_matrices import (
     DRIFT,
     FASTEST,

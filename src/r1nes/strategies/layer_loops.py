@@ -33,7 +33,7 @@ from r1nes.arrays.loops import (
     multiply_by,
     total_of,
 )
-from r1nes.directions import PAIRED
+from r1nes.sampling.orthogonal import PAIRED
 from r1nes.strategies.layer_matrices import (
     DRIFT,
     FASTEST,

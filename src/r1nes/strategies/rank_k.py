@@ -47,7 +47,7 @@ import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.tiles import room
-from r1nes.directions import Shifts, as_shifts, paired
+from r1nes.sampling.orthogonal import Shifts, as_shifts, paired
 from r1nes.strategies import layer_loops, layer_points
 from r1nes.strategies.layer import gather, orthonormalise, points, step
 from r1nes.strategies.layer_matrices import LEAST

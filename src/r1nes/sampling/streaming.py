@@ -8,8 +8,8 @@ from typing import Any
 from r1nes.arrays import Array
 from r1nes.arrays.tiles import room
 from r1nes.bounds import Box
-from r1nes.device import Source
-from r1nes.directions import Directions
+from r1nes.sampling.on_device import Source
+from r1nes.sampling.orthogonal import Directions
 from r1nes.strategies import Strategy
 
 

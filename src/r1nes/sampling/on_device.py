@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array, Place, like, namespace
-from r1nes.directions import DENSE, Directions
-from r1nes.noise import BLOCK, Noise
+from r1nes.sampling.gaussian import BLOCK, Noise
+from r1nes.sampling.orthogonal import DENSE, Directions
 
 NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
 

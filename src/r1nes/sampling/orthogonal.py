@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import LONG_STRIP, compiled
 from r1nes.arrays.loops import multiply
-from r1nes.noise import Noise
+from r1nes.sampling.gaussian import Noise
 
 DENSE = 8
 PAIRED = 4  # variables per direction of a generation, up to which each direction has its opposite

@@ -101,6 +101,6 @@ class Noise:
 
 @cache
 def _filler() -> Callable[..., None]:
-    from r1nes.ziggurat import fill
+    from r1nes.sampling.ziggurat import fill
 
     return fill.fast

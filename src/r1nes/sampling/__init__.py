@@ -1,0 +1,1 @@
+"""Noise that the seed, the generation and the sample's number determine."""
