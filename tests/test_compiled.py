@@ -19,7 +19,7 @@ from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
 from r1nes.sampling.gaussian import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
-from r1nes.strategies.rank_k import RkNES
+from r1nes.strategies.rank_k.strategy import RkNES
 from r1nes.utilities import assign, best_first
 
 METHODS = sorted(STRATEGIES)

@@ -13,8 +13,8 @@ import r1nes
 from r1nes.arrays import Array
 from r1nes.arrays.loops import eigh, exp_small
 from r1nes.bench.problems import problem
-from r1nes.strategies.layer import _transport, natural_gradient, orthonormalise
-from r1nes.strategies.rank_k import RkNES
+from r1nes.strategies.rank_k.step import _transport, natural_gradient, orthonormalise
+from r1nes.strategies.rank_k.strategy import RkNES
 
 
 def directions(d: int, k: int, seed: int = 0) -> Array:

@@ -22,7 +22,7 @@ from r1nes.bench.records import Record
 from r1nes.bench.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
-from r1nes.strategies.layer_matrices import LONGEST, SHORTEST
+from r1nes.strategies.rank_k.matrices import LONGEST, SHORTEST
 
 METHODS = [*STRATEGIES, *PEERS]
 

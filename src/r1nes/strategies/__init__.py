@@ -10,7 +10,7 @@ import numpy as np
 from r1nes.arrays import Array, Place
 from r1nes.strategies.diagonal import SNES
 from r1nes.strategies.full import XNES
-from r1nes.strategies.rank_k import RkNES
+from r1nes.strategies.rank_k.strategy import RkNES
 from r1nes.strategies.rank_one import R1NES
 
 

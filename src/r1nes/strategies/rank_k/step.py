@@ -15,7 +15,7 @@ from r1nes.arrays import Array, copied, host, joined, like, namespace, on_host, 
 from r1nes.arrays.loops import TINY
 from r1nes.arrays.tiles import Room, added, filled
 from r1nes.sampling.orthogonal import PAIRED
-from r1nes.strategies.layer_matrices import (
+from r1nes.strategies.rank_k.matrices import (
     DRIFT,
     FASTEST,
     LEAST,
@@ -26,7 +26,7 @@ from r1nes.strategies.layer_matrices import (
     SHORTEST,
     TURN,
 )
-from r1nes.strategies.layer_points import FIRST, PATH_SIGMA, SIGNAL
+from r1nes.strategies.rank_k.points import FIRST, PATH_SIGMA, SIGNAL
 
 
 def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:

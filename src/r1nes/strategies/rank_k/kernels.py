@@ -34,7 +34,7 @@ from r1nes.arrays.loops import (
     total_of,
 )
 from r1nes.sampling.orthogonal import PAIRED
-from r1nes.strategies.layer_matrices import (
+from r1nes.strategies.rank_k.matrices import (
     DRIFT,
     FASTEST,
     NOISE,
@@ -46,7 +46,7 @@ from r1nes.strategies.layer_matrices import (
     stretches,
     weigh,
 )
-from r1nes.strategies.layer_points import FIRST, MEAN, PATH, PATH_SIGMA, SCALES, SIGNAL, project
+from r1nes.strategies.rank_k.points import FIRST, MEAN, PATH, PATH_SIGMA, SCALES, SIGNAL, project
 
 
 @compiled
