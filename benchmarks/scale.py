@@ -31,7 +31,7 @@ import r1nes
 from cluster import Cluster, cluster
 from r1nes import checkpoint
 from r1nes.arrays import Array
-from r1nes.distributed import Replicas
+from r1nes.parallel.replicas import Replicas
 from r1nes.restarts import Search
 
 RESULTS = Path(__file__).parents[1] / "results" / "scale.json"

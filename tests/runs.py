@@ -12,8 +12,8 @@ import numpy as np
 
 import r1nes
 from functions import rastrigin, rosenbrock
-from r1nes import distributed
 from r1nes.arrays import Array
+from r1nes.parallel import replicas as distributed
 
 
 def same(first: Any, second: Any) -> None:

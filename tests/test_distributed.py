@@ -18,10 +18,11 @@ from distributed import Client
 import r1nes
 from cluster import Cluster, Proxy, cluster
 from functions import rosenbrock, sphere
-from r1nes import distributed, pools
-from r1nes import line as line_module
-from r1nes.distributed import Replicas
-from r1nes.line import close
+from r1nes.parallel import dask as dask_module
+from r1nes.parallel import pools
+from r1nes.parallel import replicas as distributed
+from r1nes.parallel.dask import close
+from r1nes.parallel.replicas import Replicas
 from runs import drift, number_of_replicas, rosenbrock_slowly, same
 
 solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=200, rng=2)

@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 import r1nes
 from cluster import Cluster, cluster
 from functions import rastrigin
-from r1nes.distributed import Replicas
+from r1nes.parallel.replicas import Replicas
 from runs import same
 from scale import efficiency
 

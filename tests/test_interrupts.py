@@ -14,7 +14,7 @@ import pytest
 import r1nes
 from functions import sphere
 from r1nes.arrays import Array
-from r1nes.interrupts import Interrupts
+from r1nes.parallel.interrupts import Interrupts
 from runs import same
 
 

@@ -13,15 +13,15 @@ from typing import Any
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
-from r1nes.asynchronous import Stream
 from r1nes.bounds import BoundsLike
-from r1nes.distributed import Replicas
-from r1nes.evaluation import Evaluate, evaluator, objective_of, pool_of
 from r1nes.history import Recorder
-from r1nes.interrupts import Interrupts
-from r1nes.objective import Function, Objective
 from r1nes.optimizer import Optimizer
-from r1nes.pools import Pool
+from r1nes.parallel.asynchronous import Stream
+from r1nes.parallel.evaluation import Evaluate, evaluator, objective_of, pool_of
+from r1nes.parallel.interrupts import Interrupts
+from r1nes.parallel.objective import Function, Objective
+from r1nes.parallel.pools import Pool
+from r1nes.parallel.replicas import Replicas
 from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.sampling.gaussian import Seed
@@ -80,7 +80,7 @@ def minimize(
             them. All runs together spend ``max_evals`` and ``max_seconds``.
         vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
         workers: Who evaluates: a number of processes, −1 for one per core, ``"threads:4"``, any ``Executor``
-            of ``concurrent.futures``, a Dask ``Client``, ``r1nes.distributed.Replicas``, or a callable like
+            of ``concurrent.futures``, a Dask ``Client``, ``r1nes.parallel.replicas.Replicas``, or a callable like
             ``map``. The run is the same, bit for bit.
         timeout: Seconds after which an evaluation counts as hung: it is given up and tried again, like those
             of a worker that died, up to four times.

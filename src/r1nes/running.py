@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from r1nes import objective
 from r1nes.minimize import minimize
+from r1nes.parallel import objective
 from r1nes.progress import Pace, shown
 from r1nes.result import Result
 from r1nes.saving import read

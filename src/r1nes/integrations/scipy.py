@@ -14,7 +14,7 @@ from r1nes.arguments import count
 from r1nes.arrays import copied
 from r1nes.bounds import BoundsLike
 from r1nes.minimize import minimize
-from r1nes.objective import Function
+from r1nes.parallel.objective import Function
 
 MAXITER = "Another generation would exceed maxiter"
 

@@ -6,10 +6,10 @@ import math
 from collections import deque
 
 from r1nes.arrays import Array, host
-from r1nes.evaluation import ATTEMPTS, MANY, lost_for_good
-from r1nes.interrupts import Interrupts
 from r1nes.optimizer import Optimizer
-from r1nes.pools import Lost, Pool, Ticket
+from r1nes.parallel.evaluation import ATTEMPTS, MANY, lost_for_good
+from r1nes.parallel.interrupts import Interrupts
+from r1nes.parallel.pools import Lost, Pool, Ticket
 
 
 class Stream:

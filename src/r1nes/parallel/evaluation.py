@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from r1nes.arguments import count, positive
 from r1nes.arrays import Array, Place, host
-from r1nes.line import Line
-from r1nes.objective import Function, Objective
-from r1nes.pools import Futures, Lost, Pool, Processes, Ticket
+from r1nes.parallel.dask import Line
+from r1nes.parallel.objective import Function, Objective
+from r1nes.parallel.pools import Futures, Lost, Pool, Processes, Ticket
 
 Map = Callable[[Callable[[Array], float], Iterable[Array]], Iterable[float]]
 Evaluate = Callable[[Array], Array]

@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from r1nes.arrays import Array
-from r1nes.line import Line
-from r1nes.objective import Objective
+from r1nes.parallel.dask import Line
+from r1nes.parallel.objective import Objective
 
 PAUSE = 0.1  # seconds that a cluster gets to notice what it has lost, more each time
 SILENCE = 5.0  # seconds without a value after which a Dask cluster is asked whether it knows of our tasks

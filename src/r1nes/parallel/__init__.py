@@ -1,0 +1,1 @@
+"""Evaluation of a generation, in this process or in many others."""
