@@ -29,10 +29,10 @@ from distributed import Client
 
 import r1nes
 from cluster import Cluster, cluster
-from r1nes import checkpoint
 from r1nes.arrays import Array
 from r1nes.parallel.replicas import Replicas
 from r1nes.restarts import Search
+from r1nes.storage import checkpoint
 
 RESULTS = Path(__file__).parents[1] / "results" / "scale.json"
 DIMENSIONS = (10**3, 10**4, 10**5, 10**6)

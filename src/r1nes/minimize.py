@@ -25,8 +25,8 @@ from r1nes.parallel.replicas import Replicas
 from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.sampling.gaussian import Seed
-from r1nes.saving import Saver, seed_in
 from r1nes.stopping import STATUS, describe
+from r1nes.storage.run_file import Saver, seed_in
 
 
 def minimize(

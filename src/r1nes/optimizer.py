@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, OptimizeResult
 
-from r1nes import checkpoint
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start, copied, host
 from r1nes.arrays.compiled import available
@@ -30,6 +29,7 @@ from r1nes.settings import (
     to_plain,
 )
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
+from r1nes.storage import checkpoint
 from r1nes.strategies import Strategy, placed
 from r1nes.utilities import best_first, ranking
 

@@ -14,7 +14,7 @@ from r1nes.arrays import Array, host
 from r1nes.extras import needs
 from r1nes.plotting import Contour
 from r1nes.restarts import Search
-from r1nes.saving import read
+from r1nes.storage.run_file import read
 from r1nes.style import BLUE, RC
 
 SHOWN = 200  # variables in the table

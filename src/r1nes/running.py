@@ -18,8 +18,8 @@ from r1nes.minimize import minimize
 from r1nes.parallel import objective
 from r1nes.progress import Pace, shown
 from r1nes.result import Result
-from r1nes.saving import read
 from r1nes.settings import from_plain
+from r1nes.storage.run_file import read
 
 ENDED, SHORT_OF_TARGET, MISTAKE, FUNCTION_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 LIMITS = {"max_evals", "max_seconds"}

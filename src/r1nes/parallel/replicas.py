@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from r1nes import checkpoint
 from r1nes.arguments import count, positive
 from r1nes.arrays import Array
 from r1nes.extras import needs
@@ -32,6 +31,7 @@ from r1nes.parallel.evaluation import Evaluate, Rows, gather
 from r1nes.parallel.objective import Objective
 from r1nes.parallel.pools import Futures, Lost, tolerated
 from r1nes.restarts import Search
+from r1nes.storage import checkpoint
 
 SNAPSHOT_EVERY = 100  # generations: the longest log that a new worker has to go through
 REFRESH = 5.0  # seconds after which the driver looks for new workers

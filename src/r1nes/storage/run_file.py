@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from r1nes import checkpoint
 from r1nes.arguments import at_least_zero
 from r1nes.history import Recorder
 from r1nes.restarts import Search
 from r1nes.settings import to_plain
+from r1nes.storage import checkpoint
 
 LIMITS = ("max_evals", "max_seconds")  # may change: they say how far to go, not which way
 

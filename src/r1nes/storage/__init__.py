@@ -1,0 +1,1 @@
+"""Checkpoints: the file format, and the file of a run."""
