@@ -34,8 +34,8 @@ import contenders
 import memory
 import r1nes.optimizer
 from r1nes.arrays import Array
+from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, figure
 from r1nes.strategies.rank_one import R1NES
-from r1nes.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, figure
 
 DIMS = [2, 8, 64, 512, 10_000, 100_000, 1_000_000]
 QUADRATIC_DIMS = [64, 128, 256, 512, 1024, 2048]

@@ -12,7 +12,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from r1nes.style import BLACK, BLUE, GREY, ORANGE, RC
+from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, RC
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import io
 import pytest
 from scipy.optimize import OptimizeResult
 
-from r1nes.progress import Pace, described, lines, span
+from r1nes.display.progress import Pace, described, lines, span
 
 
 class Clock:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from scipy.optimize import OptimizeResult
 
+from r1nes.display.plots import Contour, draw
+from r1nes.display.style import RC
 from r1nes.extras import needs
-from r1nes.plotting import Contour, draw
-from r1nes.style import RC
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from r1nes.display.progress import Pace, shown
 from r1nes.minimize import minimize
 from r1nes.parallel import objective
-from r1nes.progress import Pace, shown
 from r1nes.result import Result
 from r1nes.settings import from_plain
 from r1nes.storage.run_file import read
@@ -55,7 +55,7 @@ def resume(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """Say what a checkpoint holds, and write it down as a page."""
-    from r1nes.report import Report
+    from r1nes.display.report import Report
 
     told = Report(options.checkpoint)
     to = options.out or options.checkpoint.with_suffix(".html")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from r1nes.bench import textbook
+from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.minimize import minimize
-from r1nes.style import BLACK, BLUE, GREY, ORANGE, figure
 
 DIM, SEEDS = 32, 11
 POINTS = 400  # of each curve that are kept: as many as a figure can show

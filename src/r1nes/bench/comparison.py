@@ -8,7 +8,7 @@ from pathlib import Path
 
 from r1nes.bench.bbob import FUNCTIONS
 from r1nes.bench.statistics import Summary
-from r1nes.style import BLACK, BLUE, GREY, ORANGE, figure
+from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 
 Summaries = dict[tuple[str, str, int], Summary]  # (method, function, dim) → summary
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from r1nes.arrays import Array
-from r1nes.style import BLACK, BLUE, GREEN, GREY, RED, figure
+from r1nes.display.style import BLACK, BLUE, GREEN, GREY, RED, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

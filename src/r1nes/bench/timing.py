@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import expm
 
 from r1nes.arrays import Array
+from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.optimizer import Optimizer
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.full import XNES
-from r1nes.style import BLACK, BLUE, GREY, ORANGE, figure
 
 Timing = dict[str, float | str]  # method, dim, microseconds
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from r1nes import __version__, plotting
+from r1nes import __version__
 from r1nes.arrays import Array, host
+from r1nes.display import plots as plotting
+from r1nes.display.plots import Contour
+from r1nes.display.style import BLUE, RC
 from r1nes.extras import needs
-from r1nes.plotting import Contour
 from r1nes.restarts import Search
 from r1nes.storage.run_file import read
-from r1nes.style import BLUE, RC
 
 SHOWN = 200  # variables in the table
 
@@ -57,7 +58,10 @@ class Report:
             import jinja2
 
         environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("r1nes"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+            loader=jinja2.PackageLoader("r1nes.display"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
         x, stds = host(self.result.x), host(self.search.optimizer.strategy.stds())
         page = environment.get_template("report.html").render(

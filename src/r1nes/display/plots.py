@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,1 @@
+"""Progress, plots and the HTML report of a run."""
