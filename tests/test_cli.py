@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import r1nes
-from r1nes import running
 from r1nes.cli import main
+from r1nes.cli import run as running
 
 Call = Callable[..., tuple[int, str, str]]
 

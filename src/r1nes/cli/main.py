@@ -204,19 +204,19 @@ def _add_coco(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from r1nes import running
+    from r1nes.cli import run as running
 
     return running.run(options)
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from r1nes import running
+    from r1nes.cli import run as running
 
     return running.resume(options)
 
 
 def _report(options: argparse.Namespace) -> int:
-    from r1nes import running
+    from r1nes.cli import run as running
 
     return running.report(options)
 
