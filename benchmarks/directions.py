@@ -15,7 +15,7 @@ import numpy as np
 
 from r1nes import Optimizer
 from r1nes.arrays import Array
-from r1nes.bench import textbook
+from r1nes.bench.functions import textbook
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.strategies.rank_k.strategy import RkNES
 

@@ -17,8 +17,8 @@ from typing import ParamSpec, TypeVar
 import ioh
 import numpy as np
 
-from r1nes.bench.bbob import FUNCTIONS
-from r1nes.bench.problems import problem
+from r1nes.bench.functions.bbob import FUNCTIONS
+from r1nes.bench.functions.problems import problem
 
 P = ParamSpec("P")
 T = TypeVar("T")

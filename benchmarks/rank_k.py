@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import r1nes
-from r1nes.bench.textbook import cigar
+from r1nes.bench.functions.textbook import cigar
 
 DIMS = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
 RANKS = [1, 2, 4, 8, 16]

@@ -15,7 +15,7 @@ import pytest
 import r1nes
 from functions import cigar, rosenbrock, sphere
 from r1nes.arrays import Array
-from r1nes.bench.problems import problem
+from r1nes.bench.functions.problems import problem
 
 SEEDS = range(5)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from r1nes.bench.claims import CLAIMS, DIFFERS, HOLDS, NOT_RUN, Findings, Verdict
-from r1nes.bench.statistics import Summary
+from r1nes.bench.analysis.statistics import Summary
+from r1nes.bench.paper.claims import CLAIMS, DIFFERS, HOLDS, NOT_RUN, Findings, Verdict
 
 Key = tuple[str, str, int]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from r1nes.bench.comparison import draw, table
-from r1nes.bench.statistics import Summary
+from r1nes.bench.analysis.comparison import draw, table
+from r1nes.bench.analysis.statistics import Summary
 from r1nes.cli import main
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from r1nes.bench import paper, timing
-from r1nes.bench.claims import CLAIMS, SUITED, UNSUITED
-from r1nes.bench.measure import Cell
-from r1nes.bench.records import read
+from r1nes.bench.paper import reproduction as paper
+from r1nes.bench.paper import timing
+from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED
+from r1nes.bench.runner.measure import Cell
+from r1nes.bench.runner.records import read
 from r1nes.cli import main
 
 

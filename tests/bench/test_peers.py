@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from r1nes.bench.measure import METHODS, Cell, measure
-from r1nes.bench.peers import PEERS
-from r1nes.bench.problems import problem
-from r1nes.bench.watch import FLAT, Ended, Watched
+from r1nes.bench.functions.problems import problem
+from r1nes.bench.runner.measure import METHODS, Cell, measure
+from r1nes.bench.runner.peers import PEERS
+from r1nes.bench.runner.watch import FLAT, Ended, Watched
 
 # LMMAES as pypop7 sets it learns at the rate 2 popsize / d, so it needs more than 28 variables.
 DIMS = {name: 32 if name == "pypop7-lmmaes" else 8 for name in PEERS}

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import ArrayLike
 
 from r1nes.arrays import Array
-from r1nes.bench import textbook
-from r1nes.bench.bbob import FUNCTIONS
-from r1nes.bench.problems import TEXTBOOK, Objective, problem
-from r1nes.bench.transforms import gaussian, oscillate, rotation, skew
+from r1nes.bench.functions import textbook
+from r1nes.bench.functions.bbob import FUNCTIONS
+from r1nes.bench.functions.problems import TEXTBOOK, Objective, problem
+from r1nes.bench.functions.transforms import gaussian, oscillate, rotation, skew
 
 BBOB = list(FUNCTIONS)
 EVERY = [*BBOB, *TEXTBOOK]

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from r1nes.bench.measure import Cell
-from r1nes.bench.progress import progress
-from r1nes.bench.records import Records, read
-from r1nes.bench.runner import budget, cell_of, grid, run
+from r1nes.bench.runner.grid import budget, cell_of, grid, run
+from r1nes.bench.runner.measure import Cell
+from r1nes.bench.runner.progress import progress
+from r1nes.bench.runner.records import Records, read
 
 Record = dict[str, Any]
 SECONDS = {"seconds", "objective_seconds"}
@@ -27,14 +27,14 @@ GRID = grid(["r1nes", "snes"], ["f1", "f8"], [3, 4], trials=8, max_evals=8000)
 RUN_GRID = """
 import sys
 from pathlib import Path
-from r1nes.bench.runner import grid, run
+from r1nes.bench.runner.grid import grid, run
 if __name__ == "__main__":
     run(grid(["r1nes", "snes"], ["f1", "f8"], [3, 4], trials=8, max_evals=8000), Path(sys.argv[1]), jobs=2)
 """
 ENDLESS = """
 import sys
 from pathlib import Path
-from r1nes.bench.runner import grid, run
+from r1nes.bench.runner.grid import grid, run
 if __name__ == "__main__":
     run(grid(["snes"], ["f8"], [64], trials=2, max_evals=10**9), Path(sys.argv[1]), jobs=2)
 """

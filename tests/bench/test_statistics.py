@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from r1nes.bench.statistics import converged_prematurely, own_microseconds, summarize, summary
+from r1nes.bench.analysis.statistics import converged_prematurely, own_microseconds, summarize, summary
 
 
 def record(evaluations: int = 100, stop: str = "ftarget", **other: Any) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from r1nes.bench import targets
-from r1nes.bench.measure import Cell, measure
-from r1nes.bench.records import Record
-from r1nes.bench.runner import cell_of
+from r1nes.bench.analysis import targets
+from r1nes.bench.runner.grid import cell_of
+from r1nes.bench.runner.measure import Cell, measure
+from r1nes.bench.runner.records import Record
 from r1nes.cli import main
 
 

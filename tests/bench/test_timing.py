@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from r1nes.bench import timing
+from r1nes.bench.paper import timing
 
 
 def test_the_dense_xnes_takes_the_same_steps() -> None:

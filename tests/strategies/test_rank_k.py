@@ -12,7 +12,7 @@ import oracles
 import r1nes
 from r1nes.arrays import Array
 from r1nes.arrays.loops import eigh, exp_small
-from r1nes.bench.problems import problem
+from r1nes.bench.functions.problems import problem
 from r1nes.strategies.rank_k.step import _transport, natural_gradient, orthonormalise
 from r1nes.strategies.rank_k.strategy import RkNES
 

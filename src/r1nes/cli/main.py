@@ -272,7 +272,7 @@ def _can_draw() -> None:
 
 
 def _paper(options: argparse.Namespace) -> int:
-    from r1nes.bench import paper
+    from r1nes.bench.paper import reproduction as paper
 
     _can_draw()
     for name in options.figure or []:
@@ -289,8 +289,9 @@ def _paper(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from r1nes.bench import comparison, runner, targets
-    from r1nes.bench.statistics import summarize
+    from r1nes.bench.analysis import comparison, targets
+    from r1nes.bench.analysis.statistics import summarize
+    from r1nes.bench.runner import grid as runner
 
     if options.targets:
         cells = targets.cells(options.targets)

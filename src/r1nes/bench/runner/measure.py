@@ -16,10 +16,10 @@ from importlib.metadata import version
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.bench.peers import PEERS
-from r1nes.bench.problems import TEXTBOOK, problem
-from r1nes.bench.records import Record
-from r1nes.bench.watch import TARGET, Ended, Watched
+from r1nes.bench.functions.problems import TEXTBOOK, problem
+from r1nes.bench.runner.peers import PEERS
+from r1nes.bench.runner.records import Record
+from r1nes.bench.runner.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.matrices import LONGEST, SHORTEST

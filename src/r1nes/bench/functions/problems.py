@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from r1nes.arguments import count
 from r1nes.arrays import Array
-from r1nes.bench import bbob, textbook
-from r1nes.bench.transforms import offset
+from r1nes.bench.functions import bbob, textbook
+from r1nes.bench.functions.transforms import offset
 
 TEXTBOOK: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "sphere": ("Sphere", textbook.sphere),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from r1nes.bench.comparison import aligned
-from r1nes.bench.measure import Cell
-from r1nes.bench.records import Record
-from r1nes.bench.runner import budget
-from r1nes.bench.statistics import summary
+from r1nes.bench.analysis.comparison import aligned
+from r1nes.bench.analysis.statistics import summary
+from r1nes.bench.runner.grid import budget
+from r1nes.bench.runner.measure import Cell
+from r1nes.bench.runner.records import Record
 
 # Medians to 1e-8. Most are what the best linear-time package needs, the rest what our own prototype needed.
 TARGETS: dict[str, dict[str, dict[int, int]]] = {

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.bench.problems import Objective
+from r1nes.bench.functions.problems import Objective
 
 TARGET = 1e-8  # above the optimum
 PRECISIONS = [float(f"{10 ** (k / 2):.3g}") for k in range(4, -17, -1)]  # 100, 31.6, 10 … 1e-8

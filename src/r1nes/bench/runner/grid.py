@@ -20,12 +20,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from r1nes.arguments import count
-from r1nes.bench.bbob import FUNCTIONS
-from r1nes.bench.measure import METHODS, Cell, measure
-from r1nes.bench.peers import PEERS
-from r1nes.bench.problems import TEXTBOOK
-from r1nes.bench.progress import progress
-from r1nes.bench.records import Record, Records, read
+from r1nes.bench.functions.bbob import FUNCTIONS
+from r1nes.bench.functions.problems import TEXTBOOK
+from r1nes.bench.runner.measure import METHODS, Cell, measure
+from r1nes.bench.runner.peers import PEERS
+from r1nes.bench.runner.progress import progress
+from r1nes.bench.runner.records import Record, Records, read
 
 BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from r1nes.bench.bbob import FUNCTIONS
-from r1nes.bench.statistics import Summary
+from r1nes.bench.analysis.statistics import Summary
+from r1nes.bench.functions.bbob import FUNCTIONS
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 
 Summaries = dict[tuple[str, str, int], Summary]  # (method, function, dim) → summary

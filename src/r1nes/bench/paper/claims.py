@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
-from r1nes.bench.cigar import Run
-from r1nes.bench.statistics import Summary
-from r1nes.bench.timing import Timing, exponent
+from r1nes.bench.analysis.statistics import Summary
+from r1nes.bench.paper.cigar import Run
+from r1nes.bench.paper.timing import Timing, exponent
 
 SUITED = ["f1", "f5", "f6", "f8", "f9", "f12", "f13", "f14"]
 UNSUITED = ["f2", "f7", "f10", "f11"]

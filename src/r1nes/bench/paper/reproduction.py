@@ -10,14 +10,15 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from r1nes.bench import cigar, comparison, illustrations, timing
-from r1nes.bench.bbob import FUNCTIONS
-from r1nes.bench.claims import CLAIMS, SUITED, UNSUITED, Findings
-from r1nes.bench.measure import Cell
-from r1nes.bench.page import Section, Table, write
-from r1nes.bench.records import read
-from r1nes.bench.runner import cell_of, run, single_blas_thread
-from r1nes.bench.statistics import Summary, summarize
+from r1nes.bench.analysis import comparison
+from r1nes.bench.analysis.statistics import Summary, summarize
+from r1nes.bench.functions.bbob import FUNCTIONS
+from r1nes.bench.paper import cigar, illustrations, timing
+from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED, Findings
+from r1nes.bench.paper.page import Section, Table, write
+from r1nes.bench.runner.grid import cell_of, run, single_blas_thread
+from r1nes.bench.runner.measure import Cell
+from r1nes.bench.runner.records import read
 
 METHODS = ["r1nes", "snes", "xnes"]
 XNES_UP_TO = 64  # as in the paper, where a run took hours

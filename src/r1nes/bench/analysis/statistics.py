@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from r1nes.bench.records import Record
+from r1nes.bench.runner.records import Record
 
 OUT_OF_RESOURCES = {"max_evals", "max_seconds"}  # the run was cut off: it did not end by itself
 PREMATURE = 0.9  # the share of such runs from which on the paper leaves a cell out

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from r1nes.bench.claims import Claim, Verdict
+from r1nes.bench.paper.claims import Claim, Verdict
 from r1nes.extras import needs
 
 TITLES = {
@@ -71,7 +71,10 @@ def write(
         import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("r1nes.bench"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("r1nes.bench.paper"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["embedded"] = lambda name: _embedded(path.parent / f"{name}.svg")
     path.write_text(

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.bench.textbook import cigar, ellipsoid, rosenbrock, sharp_ridge, sphere, tablet
-from r1nes.bench.transforms import conditioning, grades, oscillate, rotation, shift, skew
+from r1nes.bench.functions.textbook import cigar, ellipsoid, rosenbrock, sharp_ridge, sphere, tablet
+from r1nes.bench.functions.transforms import conditioning, grades, oscillate, rotation, shift, skew
 
 
 def f1(x: Array, xopt: Array) -> Array:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.bench.watch import Watched
+from r1nes.bench.runner.watch import Watched
 from r1nes.extras import needs
 
 Solve = Callable[[Any, Watched, Array, float, int], dict[str, float]]  # (module, f, x0, sigma0, seed) → stop

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.bench.transforms import grades
+from r1nes.bench.functions.transforms import grades
 
 
 def sphere(x: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from r1nes.bench import textbook
+from r1nes.bench.functions import textbook
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.minimize import minimize
 

@@ -1,0 +1,1 @@
+"""What the records say: statistics, comparisons, targets."""

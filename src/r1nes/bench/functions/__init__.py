@@ -1,0 +1,1 @@
+"""Test functions: the unimodal ones of BBOB, and plain ones from textbooks."""

@@ -1,0 +1,1 @@
+"""Runs of methods on functions: the grid, its records, and methods of other packages."""
