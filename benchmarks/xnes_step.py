@@ -16,8 +16,8 @@ import numpy as np
 from scipy.linalg import expm
 
 from r1nes.arrays import Array
+from r1nes.ranking import logarithmic
 from r1nes.strategies.full import XNES
-from r1nes.utilities import logarithmic
 
 
 def ours(strategy: XNES, noise: Array, w: Array) -> tuple[Array, Array]:

@@ -17,10 +17,10 @@ from functions import cigar, rosenbrock
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
+from r1nes.ranking import assign, best_first
 from r1nes.sampling.gaussian import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.strategy import RkNES
-from r1nes.utilities import assign, best_first
 
 METHODS = sorted(STRATEGIES)
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")

@@ -14,8 +14,9 @@ from scipy.optimize import Bounds, OptimizeResult
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start, copied, host
 from r1nes.arrays.compiled import available
-from r1nes.asked import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.bounds import BoundsLike, Box, as_edges
+from r1nes.matching import Pending, checked_points, checked_values, marks_of, places_in, rows_of
+from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, Noise, Seed, seed_sequence
 from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent, Source
 from r1nes.sampling.orthogonal import Directions
@@ -31,7 +32,6 @@ from r1nes.settings import (
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.storage import checkpoint
 from r1nes.strategies import Strategy, placed
-from r1nes.utilities import best_first, ranking
 
 COUNTS = (
     "generation",

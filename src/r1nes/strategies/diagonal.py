@@ -20,7 +20,7 @@ import numpy as np
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.compiled import compiled, strip
 from r1nes.arrays.tiles import Room, added, filled, room
-from r1nes.utilities import logarithmic
+from r1nes.ranking import logarithmic
 
 
 @dataclass(slots=True, eq=False)

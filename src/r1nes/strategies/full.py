@@ -29,7 +29,7 @@ import numpy as np
 
 from r1nes.arrays import Array, copied, host, like, namespace, on_host
 from r1nes.arrays.compiled import TILE
-from r1nes.utilities import logarithmic
+from r1nes.ranking import logarithmic
 
 
 @dataclass(slots=True, eq=False)

@@ -34,7 +34,7 @@ from r1nes.arrays import Array, host, like, namespace, on_host, zeros
 from r1nes.arrays.compiled import compiled, kernel, part, strip
 from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
 from r1nes.arrays.tiles import ALL, Room, columns, filled, room
-from r1nes.utilities import logarithmic
+from r1nes.ranking import logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 

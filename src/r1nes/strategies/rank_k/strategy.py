@@ -47,13 +47,13 @@ import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.tiles import room
+from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.orthogonal import Shifts, as_shifts, paired
 from r1nes.strategies.rank_k import kernels as layer_loops
 from r1nes.strategies.rank_k import points as layer_points
 from r1nes.strategies.rank_k.matrices import LEAST
 from r1nes.strategies.rank_k.points import FIRST, MEAN, PATH, SCALES
 from r1nes.strategies.rank_k.step import gather, orthonormalise, points, step
-from r1nes.utilities import linear, logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
