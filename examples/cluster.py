@@ -9,7 +9,7 @@ import numpy as np
 from distributed import LocalCluster
 
 import r1nes
-from r1nes.parallel.replicas import Replicas
+from r1nes import Replicas
 
 
 def beam(heights):

@@ -27,7 +27,7 @@ CALLS = {  # which extra each of them lacks
     "from r1nes.integrations.torch import minimize_module; minimize_module(sum, None)": "torch",
     "from r1nes.integrations.trackers import tensorboard; tensorboard('.').__enter__()": "tensorboard",
     "from r1nes.integrations.trackers import mlflow; mlflow().__enter__()": "mlflow",
-    "from r1nes.parallel.replicas import Replicas; r1nes.minimize(sum, [1, 2], workers=Replicas('x'))": "dask",
+    "r1nes.minimize(sum, [1, 2], workers=r1nes.Replicas('x'))": "dask",
 }
 COMMANDS = {"report run.r1nes": "plot", "paper": "bench", "bench": "bench", "coco": "coco"}
 

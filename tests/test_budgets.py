@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import cigar, rosenbrock, sphere
 from r1nes.arrays import Array
 from r1nes.bench.functions.problems import problem
+from support.functions import cigar, rosenbrock, sphere
 
 SEEDS = range(5)
 

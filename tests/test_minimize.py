@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 import r1nes
-from functions import cigar, rosenbrock, sphere
 from r1nes.arrays import Array
 from r1nes.stopping import STATUS
+from support.functions import cigar, rosenbrock, sphere
 
 
 @pytest.mark.parametrize("method", ["r1nes", "rknes", "snes", "xnes"])

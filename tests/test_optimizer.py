@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import rosenbrock, sphere
 from r1nes import Optimizer
 from r1nes.arrays import Array
+from support.functions import rosenbrock, sphere
 
 METHODS = ["r1nes", "rknes", "snes", "xnes"]
 

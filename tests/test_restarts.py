@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import rastrigin, sphere
 from r1nes.arrays import Array
 from r1nes.stopping import STATUS
-from runs import same
+from support.functions import rastrigin, sphere
+from support.runs import same
 
 solve = partial(r1nes.minimize, rastrigin, np.full(4, 2.2), sigma0=0.3, method="snes", vectorized=True)
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import r1nes
-from functions import sphere
 from r1nes.arrays import Array
 from r1nes.stopping import MESSAGES, STATUS, describe, succeeded
+from support.functions import sphere
 
 METHODS = ["r1nes", "rknes", "snes", "xnes"]
 

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from r1nes.integrations.scipy import scipy_method
 from r1nes.minimize import minimize
 from r1nes.optimizer import Optimizer
+from r1nes.parallel.replicas import Replicas
 
 __version__ = version("r1nes")
-__all__ = ["Optimizer", "__version__", "minimize", "scipy_method"]
+__all__ = ["Optimizer", "Replicas", "__version__", "minimize", "scipy_method"]

@@ -80,7 +80,7 @@ def minimize(
             them. All runs together spend ``max_evals`` and ``max_seconds``.
         vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
         workers: Who evaluates: a number of processes, −1 for one per core, ``"threads:4"``, any ``Executor``
-            of ``concurrent.futures``, a Dask ``Client``, ``r1nes.parallel.replicas.Replicas``, or a callable like
+            of ``concurrent.futures``, a Dask ``Client``, ``r1nes.Replicas``, or a callable like
             ``map``. The run is the same, bit for bit.
         timeout: Seconds after which an evaluation counts as hung: it is given up and tried again, like those
             of a worker that died, up to four times.

@@ -15,12 +15,12 @@ torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
 
 import r1nes  # noqa: E402
-from libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain  # noqa: E402
 from r1nes import Optimizer  # noqa: E402
-from r1nes.arrays import _namespace_of  # noqa: E402
+from r1nes.arrays.libraries import _namespace_of  # noqa: E402
 from r1nes.sampling.on_device import DrawnDirections  # noqa: E402
 from r1nes.sampling.orthogonal import Directions  # noqa: E402
 from r1nes.strategies import STRATEGIES  # noqa: E402
+from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain  # noqa: E402
 
 pytestmark = pytest.mark.arrays
 

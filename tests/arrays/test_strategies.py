@@ -12,9 +12,9 @@ pytest.importorskip("array_api_compat")
 pytest.importorskip("torch")
 pytest.importorskip("jax")
 
-from libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain
 from r1nes.arrays import place_of
 from r1nes.strategies import STRATEGIES, Strategy, placed
+from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain
 
 pytestmark = pytest.mark.arrays
 

@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-import oracles
 from r1nes.arrays import Array
 from r1nes.strategies import STRATEGIES, Strategy
+from support import oracles
 
 METHODS = sorted(STRATEGIES)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import oracles
 from r1nes.strategies.diagonal import SNES
+from support import oracles
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 33])

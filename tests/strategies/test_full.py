@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import oracles
 from r1nes.strategies.full import XNES
+from support import oracles
 
 
 def a_strategy(d: int) -> XNES:

@@ -8,13 +8,13 @@ import statistics
 import numpy as np
 import pytest
 
-import oracles
 import r1nes
 from r1nes.arrays import Array
 from r1nes.arrays.loops import eigh, exp_small
 from r1nes.bench.functions.problems import problem
 from r1nes.strategies.rank_k.step import _transport, natural_gradient, orthonormalise
 from r1nes.strategies.rank_k.strategy import RkNES
+from support import oracles
 
 
 def directions(d: int, k: int, seed: int = 0) -> Array:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import oracles
 from r1nes.arrays import Array
 from r1nes.strategies.rank_one import R1NES, SHORTEST
+from support import oracles
 
 DIMS = [2, 3, 8, 33]
 

@@ -204,21 +204,21 @@ def _add_coco(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from r1nes.cli import run as running
+    from r1nes.cli import run
 
-    return running.run(options)
+    return run.run(options)
 
 
 def _resume(options: argparse.Namespace) -> int:
-    from r1nes.cli import run as running
+    from r1nes.cli import run
 
-    return running.resume(options)
+    return run.resume(options)
 
 
 def _report(options: argparse.Namespace) -> int:
-    from r1nes.cli import run as running
+    from r1nes.cli import run
 
-    return running.report(options)
+    return run.report(options)
 
 
 def _pair(text: str) -> tuple[float, float]:

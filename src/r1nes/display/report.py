@@ -11,7 +11,7 @@ import numpy as np
 
 from r1nes import __version__
 from r1nes.arrays import Array, host
-from r1nes.display import plots as plotting
+from r1nes.display import plots
 from r1nes.display.plots import Contour
 from r1nes.display.style import BLUE, RC
 from r1nes.extras import needs
@@ -29,7 +29,7 @@ class Report:
         self.path = path
         tree = read(path)
         self.fun: dict[str, Any] = tree["fun"]
-        self.history: plotting.History = tree["history"]
+        self.history: plots.History = tree["history"]
         self.search = Search.from_state(tree["search"])
         self.result = self.search.optimizer.result
 
@@ -68,7 +68,7 @@ class Report:
             name=self.path.name,
             facts=self.facts(),
             settings={name: _brief(value) for name, value in self._settings().items()},
-            course=_svg(lambda figure: plotting.draw(figure, self.history, contour)),
+            course=_svg(lambda figure: plots.draw(figure, self.history, contour)),
             deviations=_svg(lambda figure: _draw_deviations(figure, stds)),
             two_variables="mean1" in self.history,
             variables=list(zip(x[:SHOWN], stds[:SHOWN], strict=True)),
@@ -100,7 +100,7 @@ def _svg(draw: Any) -> str:
 
 
 def _draw_deviations(figure: Any, stds: Array) -> None:
-    figure.set_size_inches(2 * plotting.WIDTH, plotting.HEIGHT)
+    figure.set_size_inches(2 * plots.WIDTH, plots.HEIGHT)
     panel = figure.subplots()
     few = stds.size <= 50
     panel.plot(

@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.contour import QuadContourSet
 
 import r1nes
-from functions import rosenbrock
 from r1nes.arrays import Array
 from r1nes.display.report import Report
 from r1nes.parallel.objective import Function
 from r1nes.result import Result
+from support.functions import rosenbrock
 
 
 @pytest.fixture(autouse=True)

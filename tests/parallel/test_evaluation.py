@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import rosenbrock, sphere
+from support.functions import rosenbrock, sphere
 
 solve = partial(r1nes.minimize, rosenbrock, np.zeros(6), sigma0=0.5, max_evals=600, rng=2)
 

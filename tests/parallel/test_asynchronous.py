@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import cigar, rastrigin, rosenbrock, sphere
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.strategies import STRATEGIES
+from support.functions import cigar, rastrigin, rosenbrock, sphere
 
 
 @pytest.mark.parametrize("method", STRATEGIES)

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from r1nes.cli import _parser
+from r1nes.cli.main import _parser
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 OPTIONAL = {"evosax", "gymnasium", "jax", "mlflow", "optuna", "tensorboard", "torch"}  # may be missing

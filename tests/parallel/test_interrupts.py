@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import sphere
 from r1nes.arrays import Array
 from r1nes.parallel.interrupts import Interrupts
-from runs import same
+from support.functions import sphere
+from support.runs import same
 
 
 def press() -> None:

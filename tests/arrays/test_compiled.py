@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import r1nes.optimizer
-from functions import cigar, rosenbrock
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
@@ -21,6 +20,7 @@ from r1nes.ranking import assign, best_first
 from r1nes.sampling.gaussian import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.strategy import RkNES
+from support.functions import cigar, rosenbrock
 
 METHODS = sorted(STRATEGIES)
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")

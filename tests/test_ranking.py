@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracles
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
 from r1nes.ranking import FEW, assign, best_first, logarithmic, ranking
+from support import oracles
 
 some_values = st.lists(
     st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, math.nan, math.inf]),

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import r1nes
-from functions import rastrigin, rosenbrock
 from r1nes.arrays import Array
 from r1nes.parallel import replicas as distributed
+from support.functions import rastrigin, rosenbrock
 
 
 def same(first: Any, second: Any) -> None:

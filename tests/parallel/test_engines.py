@@ -15,10 +15,10 @@ from distributed import Client, LocalCluster
 
 import r1nes
 from cluster import Cluster, cluster
-from functions import rastrigin
 from r1nes.parallel.replicas import Replicas
-from runs import same
 from scale import efficiency
+from support.functions import rastrigin
+from support.runs import same
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TENSORS = {"torch_model.py"}  # for which `make test-arrays` has PyTorch
 SAYS = {
     "calibration.py": "recovery   0.20",

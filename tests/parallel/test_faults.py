@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import r1nes
-from functions import rosenbrock
 from r1nes.arrays import Array
-from runs import same
+from support.functions import rosenbrock
+from support.runs import same
 
 solve = partial(r1nes.minimize, x0=np.zeros(6), sigma0=0.5, max_evals=400, rng=2)
 

@@ -17,13 +17,13 @@ from distributed import Client
 
 import r1nes
 from cluster import Cluster, Proxy, cluster
-from functions import rosenbrock, sphere
-from r1nes.parallel import dask as dask_module
+from r1nes.parallel import dask as dask_room
 from r1nes.parallel import pools
 from r1nes.parallel import replicas as distributed
 from r1nes.parallel.dask import close
 from r1nes.parallel.replicas import Replicas
-from runs import drift, number_of_replicas, rosenbrock_slowly, same
+from support.functions import rosenbrock, sphere
+from support.runs import drift, number_of_replicas, rosenbrock_slowly, same
 
 solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=200, rng=2)
 
@@ -190,7 +190,7 @@ def test_a_client_that_fails_to_connect_again(
 ) -> None:
     """Dask's may, for good and in silence: it takes what is submitted, and nobody ever hears of it."""
     monkeypatch.setattr(pools, "SILENCE", 0.5)
-    monkeypatch.setattr(line_module, "RECONNECTION", 0.5)
+    monkeypatch.setattr(dask_room, "RECONNECTION", 0.5)
 
     async def fail(**_: Any) -> None:
         raise AssertionError

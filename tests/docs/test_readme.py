@@ -8,7 +8,7 @@ from typing import Any
 
 import r1nes
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 
 def test_its_python_runs_and_solves_the_problem() -> None:

@@ -19,13 +19,13 @@ import pytest
 from scipy.optimize import Bounds
 
 import r1nes
-from functions import cigar, rastrigin, rosenbrock, sphere
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.storage import checkpoint
 from r1nes.storage import run_file as saving
 from r1nes.strategies import STRATEGIES
-from runs import live, same, solve_slowly
+from support.functions import cigar, rastrigin, rosenbrock, sphere
+from support.runs import live, same, solve_slowly
 
 
 class TestFile:
