@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
-from r1nes.arrays import Array, Place, namespace
+from r1nes.arrays import Array, ArrayType, namespace
 
 BoundsLike = Bounds | Sequence[Any] | np.ndarray[Any, Any] | None
 
@@ -39,13 +39,13 @@ class Box:
         self._face = np.where(below, lower, np.where(above, upper, 0))
         self._other = np.where(above, upper, 0)
 
-    def on(self, place: Place) -> Box:
+    def on(self, array_type: ArrayType) -> Box:
         """The same box, for points that live elsewhere than on the host."""
-        if place.library == "numpy":
+        if array_type.library == "numpy":
             return self
         box = Box.__new__(Box)
         for name, array in vars(self).items():
-            setattr(box, name, place.array(np.array(array)))
+            setattr(box, name, array_type.array(np.array(array)))
         return box
 
     @property

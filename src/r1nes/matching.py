@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from r1nes.arrays import Array, Place, host, namespace, on_host
+from r1nes.arrays import Array, ArrayType, host, namespace, on_host
 
 COLUMNS = 256  # that tell one row from another; of more variables than these not all are compared
 
@@ -67,9 +67,9 @@ def places_in(points: Array, asked: bytes) -> NDArray[np.intp] | None:
     return found
 
 
-def checked_points(X: ArrayLike, n: int, d: int, place: Place) -> Array:
+def checked_points(X: ArrayLike, n: int, d: int, array_type: ArrayType) -> Array:
     """``X`` as ``n`` rows of ``d`` numbers there."""
-    points = place.array(X)
+    points = array_type.array(X)
     if points.shape != (n, d):
         raise ValueError(f"X must be of shape {(n, d)}, one row per point, got {tuple(points.shape)}")
     return points

@@ -129,7 +129,7 @@ def minimize(
         **settings,
     )
     search, recorder = Search(first, restarts), Recorder()
-    objective = objective_of(fun, args, on_failure, first.place)
+    objective = objective_of(fun, args, on_failure, first.array_type)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         if asynchronous:

@@ -123,7 +123,7 @@ class Optimizer:
         **settings: Any,
     ) -> None:
         """Checks every setting and draws nothing but what the method's start needs."""
-        mean, self.place = as_start(x0)
+        mean, self.array_type = as_start(x0)
         if method is None:
             method = "rknes" if mean.size > 1 else "snes"
         strategy_type = strategy_type_of(method, mean.size, settings)
@@ -133,10 +133,10 @@ class Optimizer:
         edges = as_edges(bounds, mean)
         sigma0 = default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
         box = None if edges is None else Box(*edges, sigma0)
-        self.box = None if box is None else box.on(self.place)
+        self.box = None if box is None else box.on(self.array_type)
         self.seed = seed_sequence(rng)
         self.settings: dict[str, Any] = {
-            "x0": self.place.array(mean),
+            "x0": self.array_type.array(mean),
             "sigma0": sigma0,
             "method": method,
             "popsize": self.popsize,
@@ -169,7 +169,7 @@ class Optimizer:
         setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
         centre = mean if box is None else box.unfold(mean)
         start = strategy_type.start(centre, sigma0, setup, **settings)
-        self.strategy: Strategy = placed(start, self.place)
+        self.strategy: Strategy = placed(start, self.array_type)
         self.generation = 0
         self.restart = 0
         self.nfev = 0
@@ -206,8 +206,8 @@ class Optimizer:
             self._compile()
         if streaming:
             return self._stream()
-        if out is not None and self.place.library != "numpy":
-            raise ValueError(f"out needs arrays of NumPy, and x0 is one of {self.place.library}")
+        if out is not None and self.array_type.library != "numpy":
+            raise ValueError(f"out needs arrays of NumPy, and x0 is one of {self.array_type.library}")
         try:
             noise = self._asked[0] if isinstance(self._asked, tuple) else self._draw()
             points = self.strategy.sample(noise, out)
@@ -255,7 +255,7 @@ class Optimizer:
         if asked is None:
             raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
         noise, marks = asked
-        points = checked_points(X, n, self._stopping.dim, self.place)
+        points = checked_points(X, n, self._stopping.dim, self.array_type)
         rows = places_in(points, marks)  # where each row of the ask stands in X
         told = checked_values(values, n)
         if rows is not None:
@@ -265,8 +265,8 @@ class Optimizer:
         self._step(noise, points, told)
 
     def _tell_some(self, pending: Pending, X: ArrayLike, values: ArrayLike) -> None:
-        points = self.place.array(X)
-        points = checked_points(points, len(points), self._stopping.dim, self.place)
+        points = self.array_type.array(X)
+        points = checked_points(points, len(points), self._stopping.dim, self.array_type)
         told = checked_values(values, len(points))
         pending.tell(points, told)
         self.nfev += len(points)
@@ -356,11 +356,11 @@ class Optimizer:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """The Optimizer whose ``state`` this is."""
         optimizer = cls(**from_plain(state["settings"]))
-        optimizer.strategy = placed(optimizer.strategy, optimizer.place, **state["strategy"])
+        optimizer.strategy = placed(optimizer.strategy, optimizer.array_type, **state["strategy"])
         optimizer._stopping.restore(state["stopping"])
         for name in COUNTS:
             setattr(optimizer, name, state["counts"][name])
-        optimizer._best_x = optimizer.place.array(optimizer._best_x)
+        optimizer._best_x = optimizer.array_type.array(optimizer._best_x)
         if state["asked"]:
             optimizer.ask()
         return optimizer
@@ -374,26 +374,26 @@ class Optimizer:
         """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
         self._fast = True
         if available():
-            if self.place.library == "numpy" and self.place.dtype == np.float64:
+            if self.array_type.library == "numpy" and self.array_type.dtype == np.float64:
                 self.strategy = replace(self.strategy, fast=True)
             self._noise.fast = self.strategy.fast or not self.strategy.orthogonal
 
     def _source(self, noise: str | None) -> Source:
         if noise not in (None, "device"):
             raise ValueError(f"noise must be None or 'device', got {noise!r}")
-        place, width = self.place, self.strategy.noise_size
-        on_device = place.library != "numpy"
+        array_type, width = self.array_type, self.strategy.noise_size
+        on_device = array_type.library != "numpy"
         if noise == "device":
             if not on_device:
                 raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
             kind = DrawnDirections if self.strategy.orthogonal else Drawn
-            return kind(self.seed, width, place, self.popsize)
+            return kind(self.seed, width, array_type, self.popsize)
         source = (
-            Directions(self.seed, width, place.dtype, self.popsize)
+            Directions(self.seed, width, array_type.dtype, self.popsize)
             if self.strategy.orthogonal
-            else Noise(self.seed, width, place.dtype)
+            else Noise(self.seed, width, array_type.dtype)
         )
-        return Sent(source, place) if on_device else source
+        return Sent(source, array_type) if on_device else source
 
     def _draw(self) -> Any:
         if self._pending is None:

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from r1nes.arguments import count
-from r1nes.arrays import place_of
+from r1nes.arrays import array_type_of
 from r1nes.optimizer import Optimizer
 from r1nes.settings import from_plain, to_plain
 
@@ -123,9 +123,9 @@ class Plan:
         n, x0, bounds = settings["popsize"], settings["x0"], settings["bounds"]
         changes: dict[str, Any] = {}
         if bounds is not None and np.isfinite([bounds.lb, bounds.ub]).all():
-            place = place_of(x0)
-            start = rng.uniform(bounds.lb, bounds.ub).astype(place.dtype)
-            changes["x0"] = place.array(np.clip(start, bounds.lb, bounds.ub))  # float32 may round beyond
+            array_type = array_type_of(x0)
+            start = rng.uniform(bounds.lb, bounds.ub).astype(array_type.dtype)
+            changes["x0"] = array_type.array(np.clip(start, bounds.lb, bounds.ub))  # float32 may round beyond
         if self.is_large:
             return {**changes, "popsize": n * 2**self.doubled}
         small = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))

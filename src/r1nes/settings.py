@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
 from r1nes.arguments import at_least_zero, count
-from r1nes.arrays import Array, host, place_called, place_of
+from r1nes.arrays import Array, array_type_named, array_type_of, host
 from r1nes.strategies import STRATEGIES, Strategy
 
 
@@ -68,21 +68,21 @@ def to_plain(settings: dict[str, Any]) -> dict[str, Any]:
     """``Optimizer.settings`` as plain values and arrays of NumPy's; ``arrays`` says where ``x0`` lived."""
     seed, bounds = settings["rng"], settings["bounds"]
     plain_seed = {"entropy": seed.entropy, "spawn_key": seed.spawn_key, "pool_size": seed.pool_size}
-    place = place_of(settings["x0"]).name
+    array_type = array_type_of(settings["x0"]).name
     return settings | {
         "x0": host(settings["x0"]),
         "rng": plain_seed,
         "bounds": None if bounds is None else (bounds.lb, bounds.ub),
-        **({} if place is None else {"arrays": place}),
+        **({} if array_type is None else {"arrays": array_type}),
     }
 
 
 def from_plain(plain: dict[str, Any]) -> dict[str, Any]:
     """The settings that ``to_plain`` made plain."""
     bounds, x0 = plain["bounds"], plain["x0"]
-    place = place_called(plain.get("arrays"), x0.dtype)
+    array_type = array_type_named(plain.get("arrays"), x0.dtype)
     return {name: value for name, value in plain.items() if name != "arrays"} | {
-        "x0": place.array(x0),
+        "x0": array_type.array(x0),
         "rng": np.random.SeedSequence(**plain["rng"]),
         "bounds": None if bounds is None else Bounds(*bounds),
     }

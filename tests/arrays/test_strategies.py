@@ -12,7 +12,7 @@ pytest.importorskip("array_api_compat")
 pytest.importorskip("torch")
 pytest.importorskip("jax")
 
-from r1nes.arrays import place_of
+from r1nes.arrays import array_type_of
 from r1nes.strategies import STRATEGIES, Strategy, placed
 from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain
 
@@ -28,7 +28,7 @@ def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, S
     """The same start with NumPy and with another library."""
     x0 = np.linspace(-1, 2, d).astype(width)
     start = STRATEGIES[method].start(x0, 0.5, np.random.default_rng(3))
-    return start, placed(start, place_of(maker(library)(x0, width)))
+    return start, placed(start, array_type_of(maker(library)(x0, width)))
 
 
 def advance(
@@ -67,7 +67,7 @@ def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int
     agree(*advance(ours, theirs, method, library, "float64", 1), within=1e-10)
     # and one from a distribution that has taken shape
     state = advance(ours, ours, method, "numpy", "float64", 30)[0]
-    moved = placed(state, place_of(maker(library)(state.mean)))
+    moved = placed(state, array_type_of(maker(library)(state.mean)))
     agree(*advance(state, moved, method, library, "float64", 1), within=1e-10)
 
 

@@ -2,7 +2,9 @@
 
 from r1nes.arrays.libraries import (
     Array,
-    Place,
+    ArrayType,
+    array_type_named,
+    array_type_of,
     as_start,
     copied,
     host,
@@ -11,15 +13,15 @@ from r1nes.arrays.libraries import (
     like,
     namespace,
     on_host,
-    place_called,
-    place_of,
     stacked,
     zeros,
 )
 
 __all__ = [
     "Array",
-    "Place",
+    "ArrayType",
+    "array_type_named",
+    "array_type_of",
     "as_start",
     "copied",
     "host",
@@ -28,8 +30,6 @@ __all__ = [
     "like",
     "namespace",
     "on_host",
-    "place_called",
-    "place_of",
     "stacked",
     "zeros",
 ]

@@ -23,7 +23,7 @@ WIDTHS = ("float32", "float64")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArrayType:
     """Where the arrays of a run live, and how wide their numbers are."""
 
     library: str  # "numpy", "torch" or "jax"
@@ -32,13 +32,13 @@ class Place:
 
     @property
     def name(self) -> str | None:
-        """What ``place_called`` understands; None is NumPy."""
+        """What ``array_type_named`` understands; None is NumPy."""
         if self.library == "jax":
             return f"jax:{self.device.platform}:{self.device.id}"
         return f"torch:{self.device}" if self.library == "torch" else None
 
     def array(self, values: Any) -> Array:
-        """The ``values``, which nobody may change any more, as an array of this place."""
+        """The ``values``, which nobody may change any more, as an array of this type."""
         if self.library == "numpy":
             return np.asarray(values, self.dtype)
         if library_of(values) != self.library:
@@ -68,34 +68,34 @@ class Place:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By name: not every device can be sent to another process."""
-        return place_called, (self.name, self.dtype)
+        return array_type_named, (self.name, self.dtype)
 
 
-def place_of(x0: Any) -> Place:
+def array_type_of(x0: Any) -> ArrayType:
     """Where ``x0`` lives, an array of float32 or float64."""
     library = library_of(x0)
     width = str(x0.dtype).removeprefix("torch.")
     if width not in WIDTHS:
         raise TypeError(f"x0 of {library} must be float32 or float64, got {width}")
     if library == "numpy":
-        return Place(library, x0.dtype)
+        return ArrayType(library, x0.dtype)
     if library == "torch":
-        return Place(library, np.dtype(width), x0.device)
+        return ArrayType(library, np.dtype(width), x0.device)
     devices = x0.devices()
     if len(devices) != 1:
         raise ValueError(f"x0 must live on one device, got an array on {len(devices)}")
-    return Place(library, np.dtype(width), *devices)
+    return ArrayType(library, np.dtype(width), *devices)
 
 
-def place_called(name: str | None, dtype: np.dtype[Any]) -> Place:
-    """The place of that ``name``."""
+def array_type_named(name: str | None, dtype: np.dtype[Any]) -> ArrayType:
+    """The array type of that ``name``."""
     if name is None:
-        return Place("numpy", dtype)
+        return ArrayType("numpy", dtype)
     library, _, device = name.partition(":")
     if library == "torch":
         with needs("torch", extra="torch"):
             import torch
-        return Place(library, dtype, torch.device(device))
+        return ArrayType(library, dtype, torch.device(device))
     if library != "jax":
         raise ValueError(f"arrays must be of torch or jax, got {name!r}")
     with needs("jax", extra="jax"):
@@ -104,10 +104,10 @@ def place_called(name: str | None, dtype: np.dtype[Any]) -> Place:
     found = [one for one in jax.devices(platform) if one.id == int(number)]
     if not found:
         raise ValueError(f"JAX finds no device {device!r}, where the arrays lived")
-    return Place(library, dtype, found[0])
+    return ArrayType(library, dtype, found[0])
 
 
-def as_start(x0: ArrayLike) -> tuple[Array, Place]:
+def as_start(x0: ArrayLike) -> tuple[Array, ArrayType]:
     """A private, contiguous copy of ``x0`` on the host, a vector of finite numbers, and where it came from.
 
     float32 stays; all else of NumPy's becomes float64, and of others it is refused.
@@ -121,7 +121,7 @@ def as_start(x0: ArrayLike) -> tuple[Array, Place]:
     if not np.isfinite(start).all():
         first = int(np.flatnonzero(~np.isfinite(start))[0])
         raise ValueError(f"x0 must be finite, got x0[{first}] = {start[first]}")
-    return start, place_of(start if library_of(x0) == "numpy" else x0)
+    return start, array_type_of(start if library_of(x0) == "numpy" else x0)
 
 
 def library_of(x: object) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arguments import count, positive
-from r1nes.arrays import Array, Place, host
+from r1nes.arrays import Array, ArrayType, host
 from r1nes.parallel.dask import Line
 from r1nes.parallel.objective import Function, Objective
 from r1nes.parallel.pools import Futures, Lost, Pool, Processes, Ticket
@@ -32,14 +32,14 @@ MANY = 2**31  # workers, where nobody knows how many
 ON_FAILURE = ("raise", "worst")
 
 
-def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, place: Place) -> Objective:
-    """``fun`` as workers get it, and as ``on_failure`` says; its points live in ``place``."""
+def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_type: ArrayType) -> Objective:
+    """``fun`` as workers get it, and as ``on_failure`` says; its points live in ``array_type``."""
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {fun!r}")
     if on_failure not in ON_FAILURE:
         raise ValueError(f"on_failure must be one of {', '.join(ON_FAILURE)}, got {on_failure!r}")
-    elsewhere = None if place.library == "numpy" else place
-    return Objective(fun, args, worst=on_failure == "worst", place=elsewhere)
+    elsewhere = None if array_type.library == "numpy" else array_type
+    return Objective(fun, args, worst=on_failure == "worst", array_type=elsewhere)
 
 
 @contextmanager
@@ -89,10 +89,10 @@ def _pool(workers: Any, objective: Objective, timeout: float | None, stack: Exit
         line = Line(workers)
         stack.callback(line.close)
         return Futures(partial(_threads_of, line), partial(_scatter, line, objective), timeout, line=line)
-    if objective.place is not None:
+    if objective.array_type is not None:
         raise ValueError(
             f"workers must be 1, 'threads:N', an Executor, a Dask client or a map where x0 is an array of "
-            f"{objective.place.library}, which does not survive the fork of a process; got {workers!r}"
+            f"{objective.array_type.library}, which does not survive the fork of a process; got {workers!r}"
         )
     return Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
 

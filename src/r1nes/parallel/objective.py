@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from r1nes.arrays import Array, Place, copied, host
+from r1nes.arrays import Array, ArrayType, copied, host
 
 Function = Callable[..., Any]
 
@@ -18,13 +18,13 @@ Function = Callable[..., Any]
 class Objective:
     """``fun`` with its further arguments; with ``worst``, an exception of its own is worth NaN.
 
-    ``fun`` always gets copies, so it may change its argument; with ``place``, arrays that live there.
+    ``fun`` always gets copies, so it may change its argument; with ``array_type``, arrays that live there.
     """
 
     fun: Function
     args: tuple[Any, ...] = ()
     worst: bool = False
-    place: Place | None = None  # if it is not NumPy's
+    array_type: ArrayType | None = None  # if it is not NumPy's
 
     def value(self, x: Array) -> float:
         """Of one point."""
@@ -34,7 +34,7 @@ class Objective:
         """Of points in rows, one by one; ``fun`` may keep and change each."""
         points, fun, args = copied(points), self.fun, self.args
         values: list[float] = []
-        for x in points if self.place is None else self.place.array(points):
+        for x in points if self.array_type is None else self.array_type.array(points):
             try:
                 value = fun(x, *args)
             except Exception:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from r1nes.arrays import Array, Place, like, namespace
+from r1nes.arrays import Array, ArrayType, like, namespace
 from r1nes.sampling.gaussian import BLOCK, Noise
 from r1nes.sampling.orthogonal import DENSE, Directions
 
@@ -22,13 +22,13 @@ NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
 class Sent:
     """Rows of noise from the host."""
 
-    def __init__(self, source: Noise | Directions, place: Place) -> None:
+    def __init__(self, source: Noise | Directions, array_type: ArrayType) -> None:
         """Nothing is drawn yet."""
-        self._source, self._place = source, place
+        self._source, self._array_type = source, array_type
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
         """The noise of samples ``start`` to ``stop`` − 1, one per row."""
-        return self._place.array(self._source.rows(generation, start, stop))
+        return self._array_type.array(self._source.rows(generation, start, stop))
 
     draw = rows
 
@@ -45,9 +45,11 @@ class Sent:
 class Drawn:
     """Rows of ``width`` standard normal numbers from the device's generator."""
 
-    def __init__(self, seed: np.random.SeedSequence, width: int, place: Place, per_generation: int) -> None:
+    def __init__(
+        self, seed: np.random.SeedSequence, width: int, array_type: ArrayType, per_generation: int
+    ) -> None:
         """Nothing is drawn yet."""
-        self._seed, self._width, self._place = seed, width, place
+        self._seed, self._width, self._array_type = seed, width, array_type
         self._rows_per_block = min(per_generation, max(1, BLOCK // width))
         self.fast = False  # as for Noise, but numba has no part in it
 
@@ -56,7 +58,7 @@ class Drawn:
         size = self._rows_per_block
         first, last = start // size, -(-stop // size)
         blocks = [
-            self._place.normal(_key(self._seed, NORMAL, generation, block), (size, self._width))
+            self._array_type.normal(_key(self._seed, NORMAL, generation, block), (size, self._width))
             for block in range(first, last)
         ]
         drawn = blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks)
@@ -68,10 +70,12 @@ class Drawn:
 class DrawnDirections(Directions):
     """Orthogonal directions, as those of ``Directions``, from the device's generator and made there."""
 
-    def __init__(self, seed: np.random.SeedSequence, width: int, place: Place, per_generation: int) -> None:
+    def __init__(
+        self, seed: np.random.SeedSequence, width: int, array_type: ArrayType, per_generation: int
+    ) -> None:
         """Nothing is drawn yet."""
-        super().__init__(seed, width, place.dtype, per_generation)
-        self._seed, self._place = seed, place
+        super().__init__(seed, width, array_type.dtype, per_generation)
+        self._seed, self._array_type = seed, array_type
         self._waves: Array = np.empty(0)  # a large block: √d w, in one row
         self._flips: Array = np.empty(0)  # and s
 
@@ -146,7 +150,7 @@ class DrawnDirections(Directions):
         return math.sqrt(d) * xp.fft.irfft((real + 1j * imaginary) / modulus, n=d)
 
     def _normal(self, stream: int, number: int, *shape: int) -> Array:
-        return self._place.normal(_key(self._seed, stream, number), shape)
+        return self._array_type.normal(_key(self._seed, stream, number), shape)
 
 
 Source = Noise | Directions | Sent | Drawn

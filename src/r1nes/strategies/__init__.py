@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from r1nes.arrays import Array, Place
+from r1nes.arrays import Array, ArrayType
 from r1nes.strategies.diagonal import SNES
 from r1nes.strategies.full import XNES
 from r1nes.strategies.rank_k.strategy import RkNES
@@ -108,14 +108,16 @@ class Strategy(Protocol):
         ...
 
 
-def placed(strategy: Strategy, place: Place, **changes: Any) -> Strategy:
-    """The ``strategy`` with some fields changed, and its arrays with a column per variable in ``place``."""
+def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strategy:
+    """A copy of ``strategy`` with some fields changed and its (…, d) arrays as ``array_type``."""
     state = {field.name: getattr(strategy, field.name) for field in fields(strategy)} | changes
     d = len(strategy.mean)
     return replace(
         strategy,
         **{
-            name: place.array(value) if isinstance(value, np.ndarray) and value.shape[-1:] == (d,) else value
+            name: array_type.array(value)
+            if isinstance(value, np.ndarray) and value.shape[-1:] == (d,)
+            else value
             for name, value in state.items()
         },
     )
