@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-import r1nes.optimizer
+import r1nes.arrays.compiled
 from r1nes import Optimizer
 
 # name → (method, variables, points, streaming, what the peak is counted in)
@@ -31,7 +31,7 @@ CASES = {
 
 def peak(method: str, d: int, n: int, streaming: bool) -> tuple[int, int]:
     """Bytes at most, of arrays and of the resident set, in three generations beginning with the start."""
-    r1nes.optimizer.PATIENCE = 0.0
+    r1nes.arrays.compiled.PATIENCE = 0.0
     warm = Optimizer(np.zeros(8), 1.0, method=method, rng=1)  # loads numba
     warm.tell(warm.ask(), np.arange(warm.popsize))
     before = _resident("VmRSS")

@@ -32,7 +32,7 @@ import numpy as np
 
 import contenders
 import memory
-import r1nes.optimizer
+import r1nes.arrays.compiled
 from r1nes.arrays import Array
 from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, figure
 from r1nes.strategies.rank_one import R1NES
@@ -118,7 +118,7 @@ def methods() -> dict[str, contenders.Run]:
 
 
 def _patiently(run: contenders.Run, patience: float, f: contenders.Objective, d: int, n: int) -> None:
-    r1nes.optimizer.PATIENCE = patience
+    r1nes.arrays.compiled.PATIENCE = patience
     run(f, d, n)
 
 

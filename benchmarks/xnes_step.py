@@ -44,7 +44,7 @@ def main() -> None:
     print(f"{'d':>5} {'n':>3} {'ours, ms':>10} {'dense, ms':>10} {'dense/ours':>10} {'difference':>10}")
     for d in options.dims:
         rng = np.random.default_rng(d)
-        strategy = XNES.start(np.zeros(d), 1.0, rng)
+        strategy = XNES().start(np.zeros(d), 1.0, rng)
         n = XNES.default_popsize(d)
         w = logarithmic(n, zero_sum=True)
         best = {ours: math.inf, dense: math.inf}

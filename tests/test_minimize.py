@@ -162,7 +162,7 @@ class TestObjectives:
 def test_settings_reach_the_optimizer() -> None:
     result = r1nes.minimize(sphere, np.ones(3), popsize=6, rate_sigma=0.0, max_evals=60, rng=1)
     np.testing.assert_allclose(result.history["sigma"], 1.0, rtol=1e-12)
-    with pytest.raises(TypeError, match="speed is not a setting"):
+    with pytest.raises(TypeError, match="speed is not a keyword"):
         r1nes.minimize(sphere, np.ones(3), speed=11)
 
 

@@ -1,20 +1,74 @@
-"""Checks of what a user passes in: each error names the argument, what came and what is expected."""
+"""Checks of arguments. Each error names the argument, the value given and what is expected."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from numbers import Real
+from typing import Any
+
+import numpy as np
+
+Check = Callable[[str, Any], Any]  # (name, value) → the value to use
+
+# What other packages call it, and what it is called here.
+FOREIGN = {
+    "budget": "max_evals",
+    "disp": "callback",
+    "f": "fun",
+    "func": "fun",
+    "fitness_function": "fun",
+    "lam": "popsize",
+    "lb": "bounds",
+    "lower": "bounds",
+    "max_eval": "max_evals",
+    "max_evaluations": "max_evals",
+    "max_fun": "max_evals",
+    "max_generations": "max_evals",
+    "max_iter": "max_evals",
+    "max_time": "max_seconds",
+    "maxfev": "max_evals",
+    "maxfevals": "max_evals",
+    "maxfun": "max_evals",
+    "maxiter": "max_evals",
+    "maxtime": "max_seconds",
+    "mean": "x0",
+    "n_jobs": "workers",
+    "num_workers": "workers",
+    "objective": "fun",
+    "parallel": "workers",
+    "pop_size": "popsize",
+    "population": "popsize",
+    "population_size": "popsize",
+    "progress": "callback",
+    "random_seed": "rng",
+    "random_state": "rng",
+    "seed": "rng",
+    "sigma": "sigma0",
+    "std": "sigma0",
+    "stdev_init": "sigma0",
+    "step_size": "sigma0",
+    "target": "ftarget",
+    "tol": "xtol",
+    "tolfun": "ftol",
+    "tolx": "xtol",
+    "ub": "bounds",
+    "upper": "bounds",
+    "verbose": "callback",
+}
+REMARKS = {"callback": ", which can show the progress of a run"}
 
 
 def number(name: str, value: float) -> float:
-    """``value`` as a float that is not NaN."""
+    """Return ``value`` as a float that is not NaN."""
     if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     return float(value)
 
 
 def positive(name: str, value: float) -> float:
-    """``value`` as a finite float above 0."""
+    """Return ``value`` as a finite float above 0."""
     checked = number(name, value)
     if not 0 < checked < math.inf:
         raise ValueError(f"{name} must be finite and above 0, got {value!r}")
@@ -22,7 +76,7 @@ def positive(name: str, value: float) -> float:
 
 
 def at_least_zero(name: str, value: float) -> float:
-    """``value`` as a finite float, 0 or above."""
+    """Return ``value`` as a finite float, 0 or above."""
     checked = number(name, value)
     if not 0 <= checked < math.inf:
         raise ValueError(f"{name} must be finite and not below 0, got {value!r}")
@@ -30,8 +84,49 @@ def at_least_zero(name: str, value: float) -> float:
 
 
 def count(name: str, value: float, least: int = 1) -> int:
-    """``value`` as an int of ``least`` or more; 1e5 is welcome, 1.5 is not."""
+    """Return ``value`` as an int of ``least`` or more; accepts 1e5, but not 1.5."""
     checked = number(name, value)
     if not (checked >= least and checked.is_integer()):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(checked)
+
+
+def flag(name: str, value: bool) -> bool:
+    """Return ``value`` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def anything(_: str, value: Any) -> Any:
+    """Return ``value``, which is checked elsewhere."""
+    return value
+
+
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def one_of(*choices: object) -> Check:
+    """Return a check for a few allowed values."""
+
+    def check(name: str, value: object) -> object:
+        if value not in choices:
+            raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+        return value
+
+    return check
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that names the keyword probably meant by ``name``, or an empty string.
+
+    >>> suggestion("popsiz", ["popsize", "rng"]), suggestion("seed", ["popsize", "rng"])
+    ('; did you mean popsize?', '; did you mean rng?')
+    """
+    known = list(known)
+    meant = FOREIGN.get(name.lower().replace("-", "_"))
+    if meant not in known:
+        meant = next(iter(get_close_matches(name, known, n=1, cutoff=0.6)), None)
+    return "" if meant is None else f"; did you mean {meant}{REMARKS.get(meant, '')}?"

@@ -1,4 +1,4 @@
-"""The recorder: a few numbers per generation."""
+"""The history of a run: a few numbers per generation."""
 
 from __future__ import annotations
 
@@ -13,47 +13,48 @@ from r1nes.optimizer import Optimizer
 
 
 class Recorder:
-    """Keeps one number per column and generation, 8 bytes each.
+    """Keeps one number of 8 bytes per column and generation.
 
-    The columns are ``restart`` (the first run's is 0), ``nfev``, ``best`` (so far), ``min``, ``median`` and
-    ``max`` of the generation's values that are not NaN, ``sigma``, and what the strategy calls its scalars;
-    of two variables also the distribution: ``mean1``, ``mean2``, ``var1``, ``cov12`` and ``var2``.
+    The columns are ``restart`` (0 in the first run), ``nfev``, ``best`` (so far), ``min``, ``median`` and
+    ``max`` of the generation's values that are not NaN, ``sigma``, and the scalars of the strategy. For two
+    variables the distribution is kept, too: ``mean1``, ``mean2``, ``var1``, ``cov12`` and ``var2``.
     """
 
     def __init__(self) -> None:
-        """Nothing recorded yet."""
+        """Start empty."""
         self._names: list[str] = []
         self._numbers = array("d")  # row after row
 
     def record(self, optimizer: Optimizer) -> None:
-        """Take down the generation that ``optimizer`` was told last."""
-        ranked = optimizer.ranked.tolist()
+        """Record one generation, the last that ``optimizer`` was told."""
+        counts, strategy = optimizer.counts, optimizer.strategy
+        ranked = counts.ranked.tolist()
         n = len(ranked)
         if math.isnan(ranked[-1]):
             n -= int(np.isnan(ranked).sum())
         row = {
-            "restart": optimizer.restart,
-            "nfev": optimizer.nfev,
-            "best": optimizer.best,
+            "restart": counts.restart,
+            "nfev": counts.nfev,
+            "best": counts.best,
             "min": ranked[0],
             "median": 0.5 * (ranked[(n - 1) // 2] + ranked[n // 2]),
             "max": ranked[n - 1],
-            "sigma": optimizer.strategy.sigma,
-            **optimizer.strategy.scalars(),
+            "sigma": strategy.sigma,
+            **strategy.scalars(),
         }
-        if len(optimizer.strategy.mean) == 2:
-            (var1, cov12), (_, var2) = optimizer.strategy.cov()
-            mean1, mean2 = host(optimizer.strategy.mean)
+        if optimizer.settings.start.size == 2:
+            (var1, cov12), (_, var2) = strategy.cov()
+            mean1, mean2 = host(strategy.mean)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
         self._names = self._names or list(row)
         self._numbers.extend([row[name] for name in self._names])
 
     def restore(self, columns: dict[str, NDArray[np.float64]]) -> None:
-        """Go on from what ``columns`` gave."""
+        """Continue from what ``columns`` returned."""
         self._names = list(columns)
         self._numbers = array("d", np.array(list(columns.values())).T.tobytes())
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
-        """Everything recorded, an array per column."""
+        """Return everything recorded, an array per column."""
         rows = np.array(self._numbers).reshape(-1, max(1, len(self._names)))
         return {name: rows[:, i].copy() for i, name in enumerate(self._names)}

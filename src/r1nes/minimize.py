@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
-from r1nes.bounds import BoundsLike
 from r1nes.history import Recorder
 from r1nes.optimizer import Optimizer
 from r1nes.parallel.asynchronous import Stream
@@ -24,78 +23,14 @@ from r1nes.parallel.pools import Pool
 from r1nes.parallel.replicas import Replicas
 from r1nes.restarts import Search
 from r1nes.result import Result
-from r1nes.sampling.gaussian import Seed
+from r1nes.settings import RunSettings, takes
 from r1nes.stopping import STATUS, describe
-from r1nes.storage.run_file import Saver, seed_in
+from r1nes.storage.run_file import RunFile, read, seed_in
 
 
-def minimize(
-    fun: Function,
-    x0: ArrayLike,
-    *,
-    sigma0: float | None = None,
-    args: tuple[Any, ...] = (),
-    method: str | None = None,
-    bounds: BoundsLike = None,
-    popsize: int | None = None,
-    max_evals: float | None = None,
-    max_seconds: float | None = None,
-    ftarget: float | None = None,
-    xtol: float | None = None,
-    ftol: float = 1e-12,
-    restarts: int | str = 0,
-    vectorized: bool = False,
-    workers: Any = 1,
-    timeout: float | None = None,
-    on_failure: str = "raise",
-    asynchronous: bool = False,
-    callback: Callable[[OptimizeResult], object] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: float = 10.0,
-    rng: Seed = None,
-    **settings: Any,
-) -> Result:
-    """Minimise a function of many variables that needs no derivatives and no smoothness.
-
-    Args:
-        fun: The objective, ``fun(x, *args) -> number``. NaN ranks last, so it can mark a failure.
-        x0: Where to start, a vector of numbers. If it is a tensor of PyTorch or an array of JAX, then ``fun``
-            gets such arrays, on the same device, and the search runs there.
-        sigma0: The standard deviation of the first samples around ``x0``: about the distance at which the
-            optimum is expected. By default 1, or 0.3 times the narrowest side of a finite box.
-        args: More arguments of ``fun``.
-        method: ``"rknes"``, the default, or ``"r1nes"``, its published ancestor, for interacting variables;
-            ``"snes"`` for independent ones; ``"xnes"`` for up to a few hundred variables that interact in
-            every way.
-        bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; ``fun`` sees no point outside.
-        popsize: Evaluations per generation; by default the method's own choice.
-        max_evals: The most evaluations to spend.
-        max_seconds: The most time to spend; a generation under way is finished.
-        ftarget: The value that is good enough.
-        xtol: The largest standard deviation that is small enough; by default 1e-12 ``sigma0``.
-        ftol: The spread of the best values of recent generations that is small enough.
-        restarts: How often to start again with twice the population when a run has converged or got stuck;
-            ``"bipop:9"`` puts short runs with small populations in between. A restart begins at ``x0`` with
-            ``sigma0`` again; within bounds that are finite for every variable, at a random point between
-            them. All runs together spend ``max_evals`` and ``max_seconds``.
-        vectorized: Whether ``fun`` takes the whole generation, an (n, d) array, and returns n values.
-        workers: Who evaluates: a number of processes, −1 for one per core, ``"threads:4"``, any ``Executor``
-            of ``concurrent.futures``, a Dask ``Client``, ``r1nes.Replicas``, or a callable like
-            ``map``. The run is the same, bit for bit.
-        timeout: Seconds after which an evaluation counts as hung: it is given up and tried again, like those
-            of a worker that died, up to four times.
-        on_failure: What becomes of an evaluation that raises an exception or that is lost four times:
-            ``"raise"`` ends the run, ``"worst"`` ranks it last.
-        asynchronous: Whether no worker waits for the end of a generation: for evaluations of very different
-            duration. It takes more of them, and the run depends on the order in which they end.
-        callback: Called with an ``OptimizeResult`` after each generation; StopIteration ends the run.
-        checkpoint: A file that holds all of the run. The same call goes on from it, bit for bit, whenever and
-            however the process ended; only ``max_evals`` and ``max_seconds`` may differ.
-        checkpoint_every: Seconds after which the file is written again, at the end of a generation; also
-            written at the end of the run. 0 writes it after each generation.
-        rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
-        **settings: Whatever else ``Optimizer`` takes: ``utilities``, ``max_condition``, ``noise``, learning
-            rates.
+@takes(RunSettings)
+def minimize(fun: Function, settings: RunSettings) -> Result:
+    """Minimise ``fun(x, *args) -> number`` over many variables, without derivatives. NaN ranks last.
 
     Returns:
         SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
@@ -111,49 +46,27 @@ def minimize(
         >>> result.success, bool(abs(result.x - 1).max() < 1e-3)
         (True, True)
     """
-    if rng is None and checkpoint is not None and Path(checkpoint).exists():
-        rng = seed_in(checkpoint)
-    first = Optimizer(
-        x0,
-        sigma0,
-        method=method,
-        bounds=bounds,
-        popsize=popsize,
-        max_evals=max_evals,
-        max_seconds=max_seconds,
-        ftarget=ftarget,
-        xtol=xtol,
-        ftol=ftol,
-        asynchronous=asynchronous,
-        rng=rng,
-        **settings,
-    )
-    search, recorder = Search(first, restarts), Recorder()
-    objective = objective_of(fun, args, on_failure, first.array_type)
+    path, resumes = settings.checkpoint, False
+    if path is not None and Path(path).exists():
+        resumes = True
+        if not settings.is_seeded:
+            settings = replace(settings, rng=seed_in(path))
+    search = Search(Optimizer.from_settings(settings.for_optimizer()), settings.restarts)
+    recorder = Recorder()
+    objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        if asynchronous:
-            pool = stack.enter_context(_parallel(workers, objective, timeout, vectorized))
-            advance = Stream(pool, interrupts, worst=objective.worst).advance
-        else:
-            engine: AbstractContextManager[Evaluate]
-            if isinstance(workers, Replicas) and not vectorized:
-                engine = workers.evaluator(objective, search, timeout)
-            else:
-                engine = evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
-            advance = partial(_advance, stack.enter_context(engine), interrupts)
-        save = _nothing
-        if checkpoint is not None:
-            saver = Saver(checkpoint, checkpoint_every, search, recorder, _described(fun, args, vectorized))
-            stack.callback(saver.save)
-            save = saver.save_if_due
-        broken_off = _run(search, recorder, advance, callback, interrupts, save)
+        advance = stack.enter_context(_engine(objective, settings, search, interrupts))
+        save = _no_file
+        if path is not None:
+            save = _kept(path, fun, settings, search, recorder, stack, resumes=resumes)
+        early_exit = _run(search, recorder, advance, settings.callback, interrupts, save)
     result = Result()
     result.update(search.optimizer.result)
-    if broken_off:
-        stop = {broken_off: float(result.nit), **result.stop}
-        result.update(stop=stop, status=STATUS[broken_off], message=describe(stop))
-    result.update(seed=first.seed, history=recorder.columns())
+    if early_exit:
+        stop = {early_exit: float(result.nit), **result.stop}
+        result.update(stop=stop, status=STATUS[early_exit], message=describe(stop))
+    result.update(seed=settings.seed, history=recorder.columns())
     return result
 
 
@@ -165,9 +78,9 @@ def _run(
     interrupts: Interrupts,
     save: Callable[[], None],
 ) -> str:
-    """Generation after generation, until the search ends or is broken off; what broke it off, or nothing."""
+    """Run generation after generation; return the reason for an early exit, or ''."""
     try:
-        while search.goes_on():
+        while search.continues():
             optimizer = search.optimizer
             generation = optimizer.generation
             advance(optimizer)
@@ -177,19 +90,87 @@ def _run(
             save()
             if callback is not None:
                 with interrupts.allowed():
-                    if _calls_off(callback, optimizer.result):
+                    if _stops(callback, optimizer.result):
                         return "callback"
     except KeyboardInterrupt:
         return "interrupt"
     return ""
 
 
+def _stops(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:
+    try:
+        callback(result)
+    except StopIteration:
+        return True
+    return False
+
+
 def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
-    """One generation."""
+    """Ask for one generation, evaluate it and tell its values."""
     X = optimizer.ask()
     with interrupts.allowed():
         values = evaluate(X)
     optimizer.tell(X, values)
+
+
+def _kept(
+    path: str | os.PathLike[str],
+    fun: Function,
+    settings: RunSettings,
+    search: Search,
+    recorder: Recorder,
+    stack: ExitStack,
+    *,
+    resumes: bool,
+) -> Callable[[], None]:
+    """Resume from the file or write the first one; return the function that saves when it is due."""
+    described = _described(fun, settings)
+    file = RunFile(
+        path,
+        settings.checkpoint_every,
+        lambda: {"fun": described, "search": search.state(), "history": recorder.columns()},
+    )
+    if resumes:
+        kept = read(path)
+        search.check_same(kept["search"], path)
+        search.restore(kept["search"])
+        recorder.restore(kept["history"])
+    else:
+        file.save()
+    stack.callback(file.save)
+    return file.save_if_due
+
+
+def _no_file() -> None:
+    """Save nothing: there is no checkpoint."""
+
+
+def _described(fun: Function, settings: RunSettings) -> dict[str, Any]:
+    """Return what the command line needs to import ``fun`` again, if its name leads back to it."""
+    name = f"{getattr(fun, '__module__', None)}:{getattr(fun, '__qualname__', None)}"
+    found: Any = sys.modules.get(name.partition(":")[0])
+    for part in name.partition(":")[2].split("."):
+        found = getattr(found, part, None)
+    importable = found is fun and not settings.args and not name.startswith("__main__:")
+    return {"name": name, "importable": importable, "vectorized": settings.vectorized}
+
+
+@contextmanager
+def _engine(
+    objective: Objective, settings: RunSettings, search: Search, interrupts: Interrupts
+) -> Iterator[Callable[[Optimizer], None]]:
+    workers, timeout, vectorized = settings.workers, settings.timeout, settings.vectorized
+    if settings.asynchronous:
+        with _parallel(workers, objective, timeout, vectorized) as pool:
+            yield Stream(pool, interrupts, worst=objective.worst).advance
+        return
+    engine: AbstractContextManager[Evaluate]
+    if isinstance(workers, Replicas) and not vectorized:
+        engine = workers.evaluator(objective, search, timeout)
+    else:
+        engine = evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
+    with engine as evaluate:
+        yield partial(_advance, evaluate, interrupts)
 
 
 def _parallel(
@@ -202,25 +183,3 @@ def _parallel(
             f"Dask client, got workers={workers!r}, vectorized={vectorized}"
         )
     return pool_of(workers, objective, timeout)
-
-
-def _nothing() -> None:
-    """What there is to save without a checkpoint."""
-
-
-def _described(fun: Function, args: tuple[Any, ...], vectorized: bool) -> dict[str, Any]:
-    """What the command line needs to call ``fun`` again; a name only if it leads back to ``fun``."""
-    name = f"{getattr(fun, '__module__', None)}:{getattr(fun, '__qualname__', None)}"
-    found: Any = sys.modules.get(name.partition(":")[0])
-    for part in name.partition(":")[2].split("."):
-        found = getattr(found, part, None)
-    importable = found is fun and not args and not name.startswith("__main__:")
-    return {"name": name, "importable": importable, "vectorized": vectorized}
-
-
-def _calls_off(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:
-    try:
-        callback(result)
-    except StopIteration:
-        return True
-    return False

@@ -1,95 +1,39 @@
-"""The ask/tell object: seed → noise → sample → (your objective) → utilities → update."""
+"""The ask/tell object: seed → noise → sample → (your objective) → ranking → update."""
 
 from __future__ import annotations
 
-import math
 import os
-from dataclasses import fields, replace
+from dataclasses import fields
+from functools import partial
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, OptimizeResult
+from scipy.optimize import OptimizeResult
 
-from r1nes.arguments import at_least_zero, count, number, positive
-from r1nes.arrays import Array, as_start, copied, host
-from r1nes.arrays.compiled import available
-from r1nes.bounds import BoundsLike, Box, as_edges
-from r1nes.matching import Pending, checked_points, checked_values, marks_of, places_in, rows_of
+from r1nes.arrays import Array, copied, host
+from r1nes.arrays.compiled import available, pays_off
+from r1nes.bounds import Box
+from r1nes.counts import Counts, count
+from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.ranking import best_first, ranking
-from r1nes.sampling.gaussian import SETUP, Noise, Seed, seed_sequence
-from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent, Source
-from r1nes.sampling.orthogonal import Directions
-from r1nes.sampling.streaming import Stream, update
-from r1nes.settings import (
-    checked_popsize,
-    checked_utilities,
-    default_sigma,
-    from_plain,
-    strategy_type_of,
-    to_plain,
-)
+from r1nes.sampling.gaussian import SETUP, Noise
+from r1nes.sampling.sources import source_of
+from r1nes.sampling.streaming import Stream
+from r1nes.settings import Settings, takes
 from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
 from r1nes.storage import checkpoint
-from r1nes.strategies import Strategy, placed
-
-COUNTS = (
-    "generation",
-    "restart",
-    "nfev",
-    "nan_count",
-    "best",
-    "ranked",
-    "_best_x",
-    "_earlier",
-    "_blanks",
-    "_drawn",
-)
-PATIENCE = 1.0  # seconds that numba would have saved so far, from which on it is worth the time to load it
-SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # seconds of a generation, and of each number in it
-BLANK_GENERATIONS = 10  # of nothing but NaN in a row, after which tell raises
+from r1nes.strategies import Method, Strategy, name_of
+from r1nes.strategies.protocol import compiled, placed, update_streamed
 
 
 class Optimizer:
     """Minimises by turns: ``ask`` for points, evaluate them as you like, ``tell`` their values.
 
-    Args:
-        x0: Where to start, a vector of numbers. float32 stays float32; all else becomes float64. If it is a
-            tensor of PyTorch or an array of JAX, of float32 or float64, then so are points, on its device.
-        sigma0: The standard deviation of the first samples around ``x0``, in the units of ``x0``. By
-            default 1, or 0.3 times the narrowest side of a finite box.
-        method: The search distribution: ``"rknes"``, ``"r1nes"``, ``"snes"`` or ``"xnes"``. By default
-            ``"rknes"``, or ``"snes"`` for a single variable.
-        popsize: Points per generation; by default the method's own choice for ``len(x0)`` variables.
-        utilities: A weight per rank, best first; by default the method's own.
-        bounds: SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded. Every point is
-            folded into the box, and none drawn again.
-        ftarget: Stop once a value is at or below it.
-        max_evals: Stop before the evaluations exceed it; at least one generation.
-        max_seconds: Stop once this much time has passed since the Optimizer was made.
-        xtol: Stop once the largest standard deviation is at or below it; by default 1e-12 ``sigma0``.
-        ftol: Stop once the best values of recent generations differ by no more; 0 turns it off.
-        max_condition: Stop once the covariance matrix's condition number exceeds it; by default
-            what the method's arithmetic can bear.
-        asynchronous: Whether ``ask`` gives one point at a time, and ``tell`` takes them as they come:
-            no worker waits for others, but points may be older than the distribution they change.
-        noise: Where random numbers come from: None draws them on the host, the same ones for every array
-            library; ``"device"`` by the generator of the device on which ``x0`` lives.
-        rng: Seed of the run: None, an int, a ``SeedSequence`` or a ``Generator``.
-        **settings: The method's learning rates: ``rate_mean``, ``rate_sigma`` and, but for ``"snes"``,
-            ``rate_shape``; for ``"rknes"`` also ``rate_scales``, ``rank`` and ``base``.
-
     Attributes:
-        strategy: The search distribution as it is now, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
-            ``condition()``. With bounds, that of the points before they are folded into the box.
-        settings: The arguments that it was made with, defaults of ``sigma0`` and ``popsize`` filled in.
-        popsize: Points per generation.
-        generation: Generations told.
-        restart: How many runs of the same search came before.
-        nfev: Evaluations told, in all these runs, as for the counts below.
-        nan_count: How many of them were NaN.
-        best: The smallest value so far.
-        ranked: The values of the last generation, best first.
+        strategy: The current search distribution, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
+            ``condition()``. With bounds, the distribution of points before they are folded into the box.
+        settings: The ``Settings`` it was made with, defaults filled in.
         seed: The seed of the run, a ``SeedSequence`` that reproduces it as ``rng``.
 
     Examples:
@@ -102,90 +46,55 @@ class Optimizer:
         ['ftarget']
     """
 
-    def __init__(
-        self,
-        x0: ArrayLike,
-        sigma0: float | None = None,
-        *,
-        method: str | None = None,
-        popsize: int | None = None,
-        utilities: ArrayLike | None = None,
-        bounds: BoundsLike = None,
-        ftarget: float | None = None,
-        max_evals: float | None = None,
-        max_seconds: float | None = None,
-        xtol: float | None = None,
-        ftol: float = 1e-12,
-        max_condition: float | None = None,
-        asynchronous: bool = False,
-        noise: str | None = None,
-        rng: Seed = None,
-        **settings: Any,
-    ) -> None:
-        """Checks every setting and draws nothing but what the method's start needs."""
-        mean, self.array_type = as_start(x0)
-        if method is None:
-            method = "rknes" if mean.size > 1 else "snes"
-        strategy_type = strategy_type_of(method, mean.size, settings)
-        self.popsize = checked_popsize(popsize, strategy_type, mean.size)
-        weights = checked_utilities(utilities, strategy_type, self.popsize, mean.size)
-        self.utilities = weights.astype(mean.dtype)
-        edges = as_edges(bounds, mean)
-        sigma0 = default_sigma(edges) if sigma0 is None else positive("sigma0", sigma0)
-        box = None if edges is None else Box(*edges, sigma0)
-        self.box = None if box is None else box.on(self.array_type)
-        self.seed = seed_sequence(rng)
-        self.settings: dict[str, Any] = {
-            "x0": self.array_type.array(mean),
-            "sigma0": sigma0,
-            "method": method,
-            "popsize": self.popsize,
-            "utilities": None if utilities is None else self.utilities,
-            "bounds": None if edges is None else Bounds(*edges),
-            "ftarget": ftarget,
-            "max_evals": max_evals,
-            "max_seconds": max_seconds,
-            "xtol": xtol,
-            "ftol": ftol,
-            "max_condition": max_condition,
-            "asynchronous": asynchronous,
-            "noise": noise,
-            "rng": self.seed,
-            **settings,
-        }
-        if max_condition is None:
-            max_condition = strategy_type.max_condition
-        self._stopping = Stopping(
-            dim=mean.size,
-            popsize=self.popsize,
-            dtype=mean.dtype,
-            ftarget=None if ftarget is None else number("ftarget", ftarget),
-            max_evals=None if max_evals is None else count("max_evals", max_evals, self.popsize),
-            max_seconds=None if max_seconds is None else positive("max_seconds", max_seconds),
-            xtol=1e-12 * sigma0 if xtol is None else at_least_zero("xtol", xtol),
-            ftol=at_least_zero("ftol", ftol),
-            max_condition=positive("max_condition", max_condition),
-        )
+    generation = count("generation", "Generations told in this run.")
+    restart = count("restart", "Runs of the same search before this one.")
+    nfev = count("nfev", "Evaluations told, in all runs.")
+    nan_count = count("nan_count", "Evaluations that were NaN, in all runs.")
+    best = count("best", "The smallest value so far, in all runs.")
+    ranked = count("ranked", "The values of the last generation, best first.")
+
+    @takes(Settings)
+    def __init__(self, settings: Settings) -> None:
+        """Check every setting and start the method."""
+        self._begin(settings)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Return an Optimizer with settings that were checked before."""
+        optimizer = cls.__new__(cls)
+        cls._begin(optimizer, settings)
+        return optimizer
+
+    def _begin(self, settings: Settings) -> None:
+        method, mean, n = settings.algorithm, settings.start, settings.size
+        self.settings, self.seed, self.popsize = settings, settings.seed, n
+        self._stopping = Stopping.from_settings(settings)
+        box = None if settings.edges is None else Box(*settings.edges, settings.sigma)
+        self._box = None if box is None else box.on(settings.array_type)
         setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
-        centre = mean if box is None else box.unfold(mean)
-        start = strategy_type.start(centre, sigma0, setup, **settings)
-        self.strategy: Strategy = placed(start, self.array_type)
-        self.generation = 0
-        self.restart = 0
-        self.nfev = 0
-        self.nan_count = 0
-        self._earlier = 0  # generations of the runs before a restart
-        self._blanks = 0  # generations of nothing but NaN, in a row
-        self._noise = self._source(noise)
-        self._fast = False  # whether numba was called in
-        self._saving = SAVING + SAVING_PER_NUMBER * self.popsize * mean.size
-        self._asked: tuple[Any, bytes] | Stream | None = None  # the noise, and what tells its points
-        self._buffer: Any = None  # of the noise: fresh memory costs more than filling it
-        self._pending = Pending() if asynchronous else None
-        self._drawn = 0  # rows of noise, if asynchronous
-        self.best = math.inf
-        self.ranked: Array = np.empty(0)
-        self._best_x = self.settings["x0"]
+        first = method.start(mean if box is None else box.unfold(mean), settings.sigma, setup)
+        self.strategy: Strategy = placed(first, settings.array_type)
+        self._noise = source_of(
+            settings.noise,
+            self.seed,
+            first.noise_size,
+            settings.array_type,
+            n,
+            orthogonal=method.orthogonal,
+        )
+        kind = Asynchronous if settings.asynchronous else Synchronous
+        self._matching: Matching = kind(self._noise, n, mean.size, settings.array_type)
+        self._numbers = n * mean.size  # per generation
+        self._numba_considered = False
+        self.counts = Counts(best_x=settings.array_type.array(mean))
+
+    def __repr__(self) -> str:
+        """The method and the state of the run at a glance."""
+        return (
+            f"<Optimizer: {name_of(self.settings.algorithm)}, {len(self.strategy.mean)} variables, "
+            f"generation {self.generation} of {self.popsize}, {self.nfev} evaluations, best {self.best:.6g}, "
+            f"σ {self.strategy.sigma:.3g}, {', '.join(self.stop()) or 'running'}>"
+        )
 
     @overload
     def ask(self, *, out: Array | None = None) -> Array: ...
@@ -194,229 +103,166 @@ class Optimizer:
     def ask(self, *, streaming: Literal[True]) -> Stream: ...
 
     def ask(self, *, out: Array | None = None, streaming: bool = False) -> Array | Stream:
-        """The points to evaluate next, one per row: the same ones until their values are told.
+        """Return the points to evaluate next, one per row: the same ones until their values are told.
 
-        If asynchronous, another one in each call.
+        An asynchronous Optimizer returns another point in each call.
 
-        They are put into ``out``, if that is given, an array of NumPy's: an earlier ask's that is no longer
-        needed saves the memory of another one. With ``streaming`` they are never held at once: iterating over
-        what is returned gives one point after the other, in the same array, and ``tell`` takes it as ``X``.
+        Args:
+            out: A NumPy array to write the points into. Pass one from an earlier ask that you no longer need
+                to save memory.
+            streaming: Whether to return an iterable that makes one point after the other, in the same array,
+                instead of holding all of them. Pass it to ``tell`` as ``X``.
         """
-        if not self._fast and (self.generation + 1) * self._saving > PATIENCE:
-            self._compile()
+        if not self._numba_considered and pays_off(
+            self.generation + 1, self.popsize * len(self.strategy.mean)
+        ):
+            self._activate_numba()
         if streaming:
             return self._stream()
-        if out is not None and self.array_type.library != "numpy":
-            raise ValueError(f"out needs arrays of NumPy, and x0 is one of {self.array_type.library}")
+        if out is not None and self.settings.array_type.library != "numpy":
+            raise ValueError(f"out needs NumPy arrays, but x0 is one of {self.settings.array_type.library}")
         try:
-            noise = self._asked[0] if isinstance(self._asked, tuple) else self._draw()
-            points = self.strategy.sample(noise, out)
-            if self.box is not None:
-                points = self.box.fold(points)
+            noise = self._matching.draw(self.generation + 1)
+            points = _points(self.strategy, self._box, noise, out)
         except MemoryError:
-            size = f"{self.popsize} points of {self._stopping.dim} variables"
+            size = f"{self.popsize} points of {len(self.strategy.mean)} variables"
             raise MemoryError(
                 f"{size} do not fit into memory; ask(streaming=True) holds one at a time"
             ) from None
-        if self._pending is None:
-            self._asked = noise, marks_of(points)
-        else:
-            self._pending.ask(noise, copied(points))
+        self._matching.asked(noise, points)
         return points
 
     def _stream(self) -> Stream:
-        if self._pending is not None:
-            raise ValueError(
-                "streaming has no use for an asynchronous Optimizer: it gives few points at a time"
-            )
-        stream = Stream(self.strategy, self._noise, self.generation + 1, self.popsize, self.box)
-        self._asked = stream
+        if not isinstance(self._matching, Synchronous):
+            raise ValueError("streaming must be False if asynchronous, where ask returns one point at a time")
+        sample = partial(_points, self.strategy, self._box)
+        stream = Stream(sample, self._noise, self.generation + 1, self.popsize, self.strategy.mean)
+        self._matching.asked_stream(stream)
         return stream
+
+    def _activate_numba(self) -> None:
+        """Use numba from now on, if it is installed."""
+        self._numba_considered = True
+        if available():
+            array_type = self.settings.array_type
+            if array_type.library == "numpy" and array_type.dtype == np.float64:
+                self.strategy = compiled(self.strategy)
+            self._noise.fast = self.strategy.fast or not self.settings.algorithm.orthogonal
 
     def tell(self, X: ArrayLike | Stream, values: ArrayLike) -> None:
         """Take one step, given the ``values`` of ``X``: the rows of the last ``ask``, in any order.
 
-        If asynchronous, any points that were asked will do, and a step is taken once there are as many
-        as a generation has. NaN ranks last. A generation of nothing but NaN leaves the distribution as it
-        is; after ten of them in a row this raises FloatingPointError, and the Optimizer can still go on.
+        An asynchronous Optimizer accepts any points it has handed out, and takes a step once there are as
+        many as a generation has. NaN ranks last. A generation of only NaN leaves the distribution unchanged;
+        the tenth in a row raises FloatingPointError, after which the Optimizer can still be used.
         """
-        asked, n = self._asked, self.popsize
-        if isinstance(asked, Stream) or isinstance(X, Stream):
-            if X is not asked:
-                raise ValueError(f"X must be what the last ask returned, got {X!r}")
-            told = checked_values(values, n)
-            self._asked = None
-            self.nfev += n
-            self._step(X, X, told)
-            return
-        if self._pending is not None:
-            self._tell_some(self._pending, X, values)
-            return
-        if asked is None:
-            raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
-        noise, marks = asked
-        points = checked_points(X, n, self._stopping.dim, self.array_type)
-        rows = places_in(points, marks)  # where each row of the ask stands in X
-        told = checked_values(values, n)
-        if rows is not None:
-            points, told = rows_of(points, rows), told[rows]
-        self._asked = None
-        self.nfev += n
-        self._step(noise, points, told)
-
-    def _tell_some(self, pending: Pending, X: ArrayLike, values: ArrayLike) -> None:
-        points = self.array_type.array(X)
-        points = checked_points(points, len(points), self._stopping.dim, self.array_type)
-        told = checked_values(values, len(points))
-        pending.tell(points, told)
-        self.nfev += len(points)
-        if len(points):
-            self._keep_best(points, told, int(best_first(told)[0]))
-        while generation := pending.take(self.popsize):
+        points, told = self._matching.told(X, values)
+        self.counts.nfev += len(told)
+        if self.settings.asynchronous and len(told):
+            self.counts.keep_best(points, told, int(best_first(told)[0]))
+        while (generation := self._matching.next_generation()) is not None:
             self._step(*generation)
 
-    def _step(self, noise: Array | Stream, points: Array | Stream, told: Array) -> None:
-        """One generation on, given its ``points`` and their values, ordered as sampled from ``noise``."""
-        first, ranked, utilities = ranking(told, self.utilities, fast=self.strategy.fast)
+    def _step(self, noise: Any, points: Array | Stream, told: Array) -> None:
+        first, ranked, utilities = ranking(told, self.settings.weights, fast=self.strategy.fast)
         if isinstance(noise, Stream):
-            self.strategy = update(self.strategy, noise, utilities)
+            self.strategy = update_streamed(self.strategy, noise, utilities)
         else:
             self.strategy = self.strategy.update(noise, utilities)
-        if self.box is not None:
-            self.strategy = self.strategy.capped(self.box.limits)
-        self._keep_best(points, told, first)
-        self.ranked = ranked
-        self.generation += 1
-        self._stopping.observe(ranked, self.generation, self.strategy)
-        self._count_nan(ranked)
+        if self._box is not None:
+            self.strategy = self.strategy.capped(self._box.limits)
+        self.counts.keep_best(points, told, first)
+        self._stopping.observe(ranked, self.generation + 1, self.strategy)
+        self.counts.finish_generation(ranked, self.strategy)
 
     def stop(self) -> dict[str, float]:
-        """Why the run should end, as {reason: value}; empty while it should go on."""
+        """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
         return self._stopping.reasons(self.nfev, self.generation, self.strategy)
 
     @property
     def mean(self) -> Array:
-        """The centre of the distribution as a point, within the bounds: under noise, the better answer."""
+        """The centre of the distribution as a point within the bounds: the better answer under noise."""
         mean = copied(self.strategy.mean)
-        return mean if self.box is None else self.box.fold(mean[None])[0]
+        return mean if self._box is None else self._box.fold(mean[None])[0]
 
     @property
     def result(self) -> OptimizeResult:
-        """The run so far: the best point ever evaluated, its value, and whether and why it ended."""
-        stop = self.stop()
+        """The run so far: the best point ever evaluated, its value, and whether and why the run ended."""
+        stop, counts = self.stop(), self.counts
         result: OptimizeResult = OptimizeResult()
         result.update(
-            x=copied(self._best_x),
-            fun=self.best,
-            nfev=self.nfev,
-            nit=self._earlier + self.generation,
-            success=succeeded(stop, self._stopping.ftarget),
+            x=copied(counts.best_x),
+            fun=counts.best,
+            nfev=counts.nfev,
+            nit=counts.earlier + counts.generation,
+            success=succeeded(stop, self.settings.ftarget),
             status=STATUS[next(iter(stop))] if stop else RUNNING,
             message=describe(stop),
             stop=stop,
             sigma=self.strategy.sigma,
-            nan_count=self.nan_count,
-            restarts=self.restart,
+            nan_count=counts.nan_count,
+            restarts=counts.restart,
             seed=self.seed,
         )
         return result
 
     def inherit(self, ended: Optimizer) -> None:
-        """Start as the restart of a run that ``ended``: count on, and keep its best point and its clock."""
-        self.restart, self._earlier = ended.restart + 1, ended._earlier + ended.generation
-        self.nfev, self.nan_count = ended.nfev, ended.nan_count
-        self.best, self._best_x = ended.best, ended._best_x
+        """Continue the counts, the best point and the clock of a run that ``ended``."""
+        self.counts.continue_from(ended.counts)
         self._stopping.began = ended._stopping.began
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that the run depends on into one file, which a crash cannot leave half-written."""
+        """Write everything the run depends on into one file; a crash cannot leave it half-written."""
         checkpoint.write(path, self.state())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The Optimizer of a file that ``save`` wrote: it goes on bit for bit. Reading runs no code."""
+    def load(cls, path: str | os.PathLike[str], *, method: Method | None = None) -> Self:
+        """Return the Optimizer that ``save`` wrote, to be continued bit for bit. Reading runs no code.
+
+        Pass ``method`` if it is a class of your own, which the file cannot contain.
+        """
         state = checkpoint.read(path)
         try:
-            return cls.from_state(state)
+            return cls.from_state(state, method)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)} holds no Optimizer: {error!r}") from None
 
     def state(self) -> dict[str, Any]:
-        """All that the run depends on, as plain values and arrays of NumPy's."""
-        strategy = {field.name: getattr(self.strategy, field.name) for field in fields(self.strategy)}
+        """Return everything the run depends on, as plain values and NumPy arrays."""
+        self.counts.drawn = self._matching.drawn
+        strategy = {each.name: getattr(self.strategy, each.name) for each in fields(self.strategy)}
         return {
-            "settings": to_plain(self.settings),
-            "strategy": {name: _on_host(value) for name, value in strategy.items()},
+            "settings": self.settings.to_plain(),
+            "strategy": _on_host(strategy),
             "stopping": self._stopping.state(),
-            "asked": self._asked is not None,
-            "counts": {name: _on_host(getattr(self, name)) for name in COUNTS},
+            "asked": self._matching.is_waiting,
+            "counts": _on_host(self.counts.state()),
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """The Optimizer whose ``state`` this is."""
-        optimizer = cls(**from_plain(state["settings"]))
-        optimizer.strategy = placed(optimizer.strategy, optimizer.array_type, **state["strategy"])
-        optimizer._stopping.restore(state["stopping"])
-        for name in COUNTS:
-            setattr(optimizer, name, state["counts"][name])
-        optimizer._best_x = optimizer.array_type.array(optimizer._best_x)
-        if state["asked"]:
-            optimizer.ask()
+    def from_state(cls, state: dict[str, Any], method: Method | None = None) -> Self:
+        """Return the Optimizer with that ``state``; a ``method`` of the user's own must be passed again."""
+        optimizer = cls.from_settings(Settings.from_plain(state["settings"], method))
+        optimizer.restore(state)
         return optimizer
 
-    def _keep_best(self, points: Array | Stream, values: Array, first: int) -> None:
-        if values[first] < self.best:
-            self._best_x = points.point(int(first)) if isinstance(points, Stream) else copied(points[first])
-            self.best = float(values[first])
-
-    def _compile(self) -> None:
-        """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
-        self._fast = True
-        if available():
-            if self.array_type.library == "numpy" and self.array_type.dtype == np.float64:
-                self.strategy = replace(self.strategy, fast=True)
-            self._noise.fast = self.strategy.fast or not self.strategy.orthogonal
-
-    def _source(self, noise: str | None) -> Source:
-        if noise not in (None, "device"):
-            raise ValueError(f"noise must be None or 'device', got {noise!r}")
-        array_type, width = self.array_type, self.strategy.noise_size
-        on_device = array_type.library != "numpy"
-        if noise == "device":
-            if not on_device:
-                raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
-            kind = DrawnDirections if self.strategy.orthogonal else Drawn
-            return kind(self.seed, width, array_type, self.popsize)
-        source = (
-            Directions(self.seed, width, array_type.dtype, self.popsize)
-            if self.strategy.orthogonal
-            else Noise(self.seed, width, array_type.dtype)
-        )
-        return Sent(source, array_type) if on_device else source
-
-    def _draw(self) -> Any:
-        if self._pending is None:
-            self._buffer = self._noise.draw(self.generation + 1, 0, self.popsize, self._buffer)
-            return self._buffer
-        generation, row = divmod(self._drawn, self.popsize)
-        self._drawn += 1
-        return self._noise.rows(generation + 1, row, row + 1)
-
-    def _count_nan(self, ranked: Array) -> None:
-        if not math.isnan(ranked[-1]):
-            self._blanks = 0
-            return
-        self.nan_count += int(np.isnan(ranked).sum())
-        self._blanks = self._blanks + 1 if math.isnan(ranked[0]) else 0
-        if self._blanks == BLANK_GENERATIONS:
-            self._blanks = 0  # whoever catches the error may go on
-            raise FloatingPointError(
-                f"fun must return a number somewhere, got nothing but NaN in {BLANK_GENERATIONS} generations "
-                f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
-            )
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from ``state``, which belongs to an Optimizer with the same settings."""
+        array_type = self.settings.array_type
+        self.strategy = placed(self.strategy, array_type, **state["strategy"])
+        self._stopping.restore(state["stopping"])
+        self.counts = Counts.from_state(state["counts"], array_type)
+        self._matching.drawn = self.counts.drawn
+        if state["asked"]:
+            self.ask()
 
 
-def _on_host(value: Any) -> Any:
-    """An array as NumPy's; all else as it is."""
-    return host(value) if hasattr(value, "shape") else value
+def _points(strategy: Strategy, box: Box | None, noise: Any, out: Array | None) -> Array:
+    """Return the points of ``noise``, one per row, folded into the ``box`` if there is one."""
+    points = strategy.sample(noise, out)
+    return points if box is None else box.fold(points)
+
+
+def _on_host(values: dict[str, Any]) -> dict[str, Any]:
+    """Return ``values`` with every array as one of NumPy's."""
+    return {name: host(value) if hasattr(value, "shape") else value for name, value in values.items()}

@@ -14,18 +14,19 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from r1nes.arguments import count
-from r1nes.arrays import array_type_of
 from r1nes.optimizer import Optimizer
-from r1nes.settings import from_plain, to_plain
+from r1nes.settings import LIMITS, Settings
+from r1nes.strategies import Method
 
-FINAL = {"ftarget", "minus_inf", "max_seconds"}  # reasons after which another run has nothing to add
-BRANCH = 2**32 - 1  # of the seed: a user's own children of it are numbered from 0
+FINAL = {"ftarget", "minus_inf", "max_seconds"}  # reasons after which a restart is pointless
+BRANCH = 2**32 - 1  # keeps our child seeds apart from the user's, which are numbered from 0
 
 
 class Search:
@@ -36,20 +37,29 @@ class Search:
         restarts: How often the population may double: a number for IPOP, ``"bipop:9"`` for BIPOP with nine
             doublings. 0 is a single run.
 
-    A restart begins where the first run did; within bounds that are finite for every variable, at a random
-    point between them. ``optimizer`` is always that of the present run.
+    A restart begins where the first run did or, if all bounds are finite, at a random point between them.
+    ``optimizer`` is always that of the current run.
     """
 
     def __init__(self, first: Optimizer, restarts: int | str = 0) -> None:
-        """Checks ``restarts``."""
+        """Check ``restarts``."""
         self.kind, self.doublings = _parsed(restarts)
         self.optimizer, self.settings = first, first.settings
-        if self.doublings and self.settings["utilities"] is not None:
+        if self.doublings and self.settings.utilities is not None:
             raise ValueError("utilities must be None with restarts, since the population changes")
         self.plan = Plan()
 
-    def goes_on(self) -> bool:
-        """Whether another generation is due; where a run has ended, the next one begins."""
+    @property
+    def restarts(self) -> str:
+        """The kind and number of restarts, as ``restarts`` accepts it."""
+        return f"{self.kind}:{self.doublings}"
+
+    def __repr__(self) -> str:
+        """The plan and the current run."""
+        return f"<Search: {self.restarts}, {self.plan.doubled} doublings so far, {self.optimizer!r}>"
+
+    def continues(self) -> bool:
+        """Return whether another generation is due; if a run has ended, start the next one."""
         stop = self.optimizer.stop()
         if not stop:
             return True
@@ -58,59 +68,73 @@ class Search:
         return self._restart()
 
     def _restart(self) -> bool:
-        """Begin the next run, if the budget has room for it."""
-        ended = self.optimizer
-        seed = _child(self.settings["rng"], ended.restart + 1)
+        """Start the next run, if the budget has room for it."""
+        ended, settings = self.optimizer, self.settings
+        seed = _child(settings.seed, ended.restart + 1)
         plan = self.plan.after(ended.nfev, alternate=self.kind == "bipop")
-        changes = plan.changes(self.settings, np.random.default_rng(seed))
-        budget = self.settings["max_evals"]
+        changes = plan.changes(settings, np.random.default_rng(seed))
+        budget = settings.max_evals
         if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
             return False
-        changes["max_evals"] = plan.limit(budget)
-        self.plan, self.optimizer = plan, Optimizer(**{**self.settings, **changes, "rng": seed})
+        changes |= {"max_evals": plan.limit(budget), "rng": seed}
+        self.plan, self.optimizer = plan, Optimizer.from_settings(replace(settings, **changes))
         self.optimizer.inherit(ended)
         return True
 
     def state(self) -> dict[str, Any]:
-        """All that the search depends on, as plain values and arrays."""
+        """Return everything the search depends on, as plain values and arrays."""
         return {
-            "restarts": f"{self.kind}:{self.doublings}",
-            "settings": to_plain(self.settings),
+            "restarts": self.restarts,
+            "settings": self.settings.to_plain(),
             "plan": asdict(self.plan),
             "optimizer": self.optimizer.state(),
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """The search whose ``state`` this is."""
-        search = cls(Optimizer(**from_plain(state["settings"])), state["restarts"])
+    def from_state(cls, state: dict[str, Any], method: Method | None = None) -> Self:
+        """Return the search with that ``state``; a ``method`` of the user's own must be passed again."""
+        settings = Settings.from_plain(state["settings"], method)
+        search = cls(Optimizer.from_settings(settings), state["restarts"])
         search.restore(state)
         return search
 
+    def check_same(self, kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
+        """Raise ValueError if a search ``kept`` in a file differs from this one in more than limits."""
+        given = {**self.settings.to_plain(), "restarts": self.restarts}
+        before = {**kept["settings"], "restarts": kept["restarts"]}
+        for name in {**before, **given}:
+            if name not in LIMITS and not _same(given.get(name), before.get(name)):
+                raise ValueError(
+                    f"{name} must be as in the checkpoint {os.fspath(path)}, {_brief(before.get(name))}, got "
+                    f"{_brief(given.get(name))}; another file, or none, starts another run"
+                )
+
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from where ``state`` was taken, with the present ``max_evals`` and ``max_seconds``."""
+        """Continue from ``state``, with the present ``max_evals`` and ``max_seconds``."""
         self.plan = Plan(**state["plan"])
         limits = {
-            "max_evals": self.plan.limit(self.settings["max_evals"]),
-            "max_seconds": self.settings["max_seconds"],
+            "max_evals": self.plan.limit(self.settings.max_evals),
+            "max_seconds": self.settings.max_seconds,
         }
         optimizer = state["optimizer"]
-        self.optimizer = Optimizer.from_state({**optimizer, "settings": {**optimizer["settings"], **limits}})
+        self.optimizer = Optimizer.from_state(
+            {**optimizer, "settings": {**optimizer["settings"], **limits}}, self.settings.algorithm
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which run comes next, and what the ones before have spent."""
+    """The kind of the current run, and what the runs before it have spent."""
 
-    doubled: int = 0  # times, so far
-    large_evals: int = 0  # spent on runs with a doubled population
-    small_evals: int = 0  # and on the others
-    last_large: int = 0  # evaluations of the last of the former
-    is_large: bool = False  # whether the present run is one of them
-    began: int = 0  # evaluations before the present run
+    doubled: int = 0  # doublings so far
+    large_evals: int = 0  # evaluations of all runs with a doubled population
+    small_evals: int = 0  # evaluations of all other runs
+    last_large: int = 0  # evaluations of the last run with a doubled population
+    is_large: bool = False  # whether this run has a doubled population
+    began: int = 0  # evaluations before this run
 
     def after(self, nfev: int, *, alternate: bool) -> Plan:
-        """The plan of the run that follows, ``nfev`` evaluations having been spent."""
+        """Return the plan of the next run, after ``nfev`` evaluations in all."""
         spent = nfev - self.began
         large, small = (spent, 0) if self.is_large else (0, spent)
         large, small = self.large_evals + large, self.small_evals + small
@@ -118,25 +142,20 @@ class Plan:
         last_large = spent if self.is_large else self.last_large
         return Plan(self.doubled + next_is_large, large, small, last_large, next_is_large, nfev)
 
-    def changes(self, settings: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        """What the present run does differently from the first."""
-        n, x0, bounds = settings["popsize"], settings["x0"], settings["bounds"]
+    def changes(self, settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the settings in which this run differs from the first."""
+        n, array_type = settings.size, settings.array_type
         changes: dict[str, Any] = {}
-        if bounds is not None and np.isfinite([bounds.lb, bounds.ub]).all():
-            array_type = array_type_of(x0)
-            start = rng.uniform(bounds.lb, bounds.ub).astype(array_type.dtype)
-            changes["x0"] = array_type.array(np.clip(start, bounds.lb, bounds.ub))  # float32 may round beyond
+        if settings.edges is not None and np.isfinite(settings.edges).all():
+            start = rng.uniform(*settings.edges).astype(array_type.dtype)
+            changes["x0"] = array_type.array(np.clip(start, *settings.edges))  # float32 may round beyond
         if self.is_large:
             return {**changes, "popsize": n * 2**self.doubled}
         small = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))
-        return {
-            **changes,
-            "popsize": small,
-            "sigma0": settings["sigma0"] * 10 ** (-2 * rng.random()),
-        }
+        return {**changes, "popsize": small, "sigma0": settings.sigma * 10 ** (-2 * rng.random())}
 
     def limit(self, budget: float | None) -> float | None:
-        """Where the present run has to end, in evaluations from the start of the search."""
+        """Return how many evaluations, from the start of the search, end this run."""
         if self.is_large or not self.doubled:
             return budget
         limit = self.began + self.last_large // 2
@@ -153,6 +172,20 @@ def _parsed(restarts: int | str) -> tuple[str, int]:
 
 
 def _child(seed: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
-    """Another seed; unlike ``spawn``, this leaves ``seed`` as it is."""
+    """Return another seed; unlike ``spawn``, this leaves ``seed`` unchanged."""
     key = (*seed.spawn_key, BRANCH, number)
     return np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.asarray(one).dtype == np.asarray(other).dtype and np.array_equal(one, other)
+    return bool(one == other)
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.size} numbers ({np.array2string(value, threshold=6, edgeitems=2)})"
+    return repr(value)

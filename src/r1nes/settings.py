@@ -1,88 +1,305 @@
-"""What an Optimizer is made with: checked, completed by defaults, and as plain values for a file."""
+"""Every keyword of ``Optimizer`` and ``minimize``, stated once: its type, default, check and help.
+
+``@takes(Settings)`` lets a function be called with these keywords and hands it one checked object. The
+command line takes its help texts from here, a checkpoint stores ``Settings.to_plain()``, and the reference
+documentation is generated from the same fields.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any
+import os
+from collections.abc import Callable
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from textwrap import fill
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds
+from scipy.optimize import Bounds, OptimizeResult
 
-from r1nes.arguments import at_least_zero, count
-from r1nes.arrays import Array, array_type_named, array_type_of, host
-from r1nes.strategies import STRATEGIES, Strategy
+from r1nes.arguments import (
+    Check,
+    anything,
+    at_least_zero,
+    count,
+    flag,
+    number,
+    one_of,
+    optional,
+    positive,
+    suggestion,
+)
+from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
+from r1nes.bounds import BoundsLike, as_edges
+from r1nes.sampling.gaussian import Seed, seed_sequence
+from r1nes.strategies import Method, method_named, method_of, name_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S")
+R = TypeVar("R")
 
 
-def strategy_type_of(method: str, d: int, settings: dict[str, Any]) -> type[Strategy]:
-    """The class of ``method``, once it is sure that it takes ``d`` variables and these ``settings``."""
-    if method not in STRATEGIES:
-        raise ValueError(f"method must be one of {', '.join(STRATEGIES)}, got {method!r}")
-    strategy_type = STRATEGIES[method]
-    if d < strategy_type.min_dim:
-        others = " or ".join(repr(name) for name, other in STRATEGIES.items() if d >= other.min_dim)
-        raise ValueError(
-            f"method={method!r} needs x0 of at least {strategy_type.min_dim} variables, got {d}: use {others}"
+def keyword(text: str, check: Check = anything, default: Any = None, **facts: Any) -> Any:
+    """Declare a keyword with its help ``text``, its check and its default."""
+    return field(default=default, metadata={"help": text, "check": check, **facts})
+
+
+def _two_or_more(name: str, value: float) -> int:
+    return count(name, value, least=2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Settings:
+    """The keywords of ``Optimizer``, checked, and with defaults that depend on other keywords filled in."""
+
+    x0: ArrayLike = keyword(
+        "Where to start, a vector of numbers. float32 stays float32, everything else becomes float64. Pass a "
+        "PyTorch tensor or a JAX array to search on its device; points are then such arrays, too.",
+        default=MISSING,
+    )
+    sigma0: float | None = keyword(
+        "The standard deviation of the first samples around x0: about the distance at which you expect the "
+        "optimum. By default 1, or 0.3 times the narrowest side of a finite box.",
+        optional(positive),
+    )
+    _: KW_ONLY
+    method: str | Method | type[Method] | None = keyword(
+        'The search distribution: a name ("rknes", "r1nes", "snes" or "xnes") or an object such as '
+        'RkNES(rank=(4, 4)). By default "rknes", or "snes" for a single variable.'
+    )
+    popsize: int | None = keyword(
+        "Points per generation; by default the method's own choice.", optional(_two_or_more)
+    )
+    utilities: ArrayLike | None = keyword("A weight per rank, best first; by default the method's own.")
+    bounds: BoundsLike = keyword(
+        "SciPy's Bounds, or a pair (low, high) per variable. Every point is folded into the box; none is "
+        "drawn again."
+    )
+    ftarget: float | None = keyword("Stop once a value is at or below this one.", optional(number))
+    max_evals: float | None = keyword("Stop before more evaluations than this, in all runs.", limit=True)
+    max_seconds: float | None = keyword(
+        "Stop after this many seconds; the current generation is finished.", optional(positive), limit=True
+    )
+    xtol: float | None = keyword(
+        "Stop once the largest standard deviation is at or below this; by default 1e-12 times sigma0.",
+        optional(at_least_zero),
+    )
+    ftol: float = keyword(
+        "Stop once the best values of recent generations differ by no more than this; 0 turns it off.",
+        at_least_zero,
+        1e-12,
+    )
+    max_condition: float | None = keyword(
+        "Stop once the condition number of the covariance matrix exceeds this; by default the limit of the "
+        "method's arithmetic.",
+        optional(positive),
+    )
+    asynchronous: bool = keyword(
+        "Evaluate without waiting for the slowest point of a generation. It takes more evaluations, and the "
+        "run depends on the order in which they finish.",
+        flag,
+        False,
+    )
+    noise: str | None = keyword(
+        'Where random numbers are drawn: None on the host, the same for every array library; "device" by '
+        "the generator of the device that x0 lives on.",
+        one_of(None, "device"),
+    )
+    rng: Seed = keyword("Seed of the run: None, an int, a SeedSequence or a Generator.")
+    rank: int | tuple[int, int] | None = keyword("Short for method=RkNES(rank=…).", of_method=True)
+    base: str | None = keyword("Short for method=RkNES(base=…).", of_method=True)
+    rate_mean: float | None = keyword("Learning rate of the mean, in any method.", of_method=True)
+    rate_sigma: float | None = keyword("Learning rate of the step size, in any method.", of_method=True)
+    rate_shape: float | None = keyword("Learning rate of the shape, in all but SNES.", of_method=True)
+    rate_scales: float | None = keyword("Short for method=RkNES(rate_scales=…).", of_method=True)
+
+    # Derived from the above, with their final types.
+    start: Array = field(init=False)  # x0 on the host
+    array_type: ArrayType = field(init=False)  # of x0, and so of all points
+    algorithm: Method = field(init=False)  # the method as an object
+    size: int = field(init=False)  # popsize
+    sigma: float = field(init=False)  # sigma0
+    weights: Array = field(init=False)  # utilities
+    edges: tuple[Array, Array] | None = field(init=False)  # bounds
+    seed: np.random.SeedSequence = field(init=False)  # rng
+    is_seeded: bool = field(init=False)  # whether rng was given
+
+    def __post_init__(self) -> None:
+        """Check every keyword on its own, then those that depend on each other."""
+        for each in fields(self):
+            if each.init:
+                self._set(**{each.name: each.metadata["check"](each.name, getattr(self, each.name))})
+        start, array_type = as_start(self.x0)
+        self._set(start=start, array_type=array_type, x0=array_type.array(start))
+        self._choose_method()
+        size = self.algorithm.default_popsize(start.size) if self.popsize is None else self.popsize
+        self._set(size=size, popsize=size)
+        if self.max_evals is not None:
+            self._set(max_evals=count("max_evals", self.max_evals, least=size))
+        weights = self._weights().astype(start.dtype)
+        self._set(weights=weights, utilities=None if self.utilities is None else weights)
+        edges = as_edges(self.bounds, start)
+        sigma = _default_sigma(edges) if self.sigma0 is None else self.sigma0
+        self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), sigma=sigma, sigma0=sigma)
+        seed = seed_sequence(self.rng)
+        self._set(is_seeded=self.rng is not None, seed=seed, rng=seed)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # frozen from the end of __post_init__ on
+
+    def _choose_method(self) -> None:
+        given = {name: getattr(self, name) for name in OF_METHOD if getattr(self, name) is not None}
+        method = method_of(self.method, self.start.size, given)
+        self._set(algorithm=method, method=method, **dict.fromkeys(OF_METHOD))
+
+    def _weights(self) -> Array:
+        if self.utilities is None:
+            return self.algorithm.default_utilities(self.size, self.start.size)
+        w = np.array(self.utilities, dtype=np.float64)
+        if w.shape != (self.size,):
+            raise ValueError(f"utilities must hold one weight per rank, {self.size}, got shape {w.shape}")
+        if not np.isfinite(w).all() or (np.diff(w) > 0).any() or w[0] == w[-1]:
+            raise ValueError(f"utilities must be finite and fall from the best rank to the worst, got {w}")
+        return w
+
+    def __repr__(self) -> str:
+        """The keywords that differ from their defaults."""
+        given = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.init and getattr(self, each.name) is not each.default and each.name not in ("x0", "rng")
+        }
+        listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        return f"{type(self).__name__}(x0 of {self.start.size} variables, {listed})"
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the keywords that make the same Optimizer again."""
+        return {each.name: getattr(self, each.name) for each in fields(Settings) if each.init}
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the settings as plain values and NumPy arrays, for a checkpoint."""
+        seed, bounds, name = self.seed, self.edges, self.array_type.name
+        return {
+            **{key: value for key, value in self.keywords().items() if key not in OF_METHOD},
+            "x0": host(self.x0),
+            "method": name_of(self.algorithm),
+            "bounds": bounds,
+            "rng": {"entropy": seed.entropy, "spawn_key": seed.spawn_key, "pool_size": seed.pool_size},
+            **self.algorithm.given(),
+            **({} if name is None else {"arrays": name}),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any], method: Method | None = None) -> Self:
+        """Return the settings that ``to_plain`` gave; a ``method`` of your own must be passed again."""
+        own = [name for name in plain if name in OF_METHOD or name not in (*KEYWORDS, "arrays")]
+        given = {name: plain[name] for name in own}
+        keywords = {name: value for name, value in plain.items() if name not in (*own, "arrays")}
+        bounds, x0 = plain["bounds"], plain["x0"]
+        return cls(
+            **keywords
+            | {
+                "x0": array_type_named(plain.get("arrays"), x0.dtype).array(x0),
+                "method": method_named(plain["method"], given, method),
+                "bounds": None if bounds is None else Bounds(*bounds),
+                "rng": np.random.SeedSequence(**plain["rng"]),
+            }
         )
-    known = [
-        name
-        for name, parameter in inspect.signature(strategy_type.start).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    ]
-    for name, value in settings.items():
-        if name not in known:
-            raise TypeError(f"{name} is not a setting of method={method!r}; it knows {', '.join(known)}")
-        if name.startswith("rate_"):
-            at_least_zero(name, value)
-    return strategy_type
 
 
-def checked_popsize(popsize: int | None, strategy_type: type[Strategy], d: int) -> int:
-    """Points per generation, by default the method's own choice."""
-    return strategy_type.default_popsize(d) if popsize is None else count("popsize", popsize, least=2)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RunSettings(Settings):
+    """The keywords of ``minimize``: those of ``Optimizer``, and how to evaluate and to keep the run."""
+
+    args: tuple[Any, ...] = keyword("More arguments of fun.", default=())
+    restarts: int | str = keyword(
+        "How often to start again with twice the population when a run has converged or got stuck; "
+        '"bipop:9" adds short runs with small populations in between. A restart begins at x0 with sigma0, or '
+        "at a random point if all bounds are finite. All runs share max_evals and max_seconds.",
+        default=0,
+    )
+    vectorized: bool = keyword(
+        "Whether fun takes a whole generation, an (n, d) array, and returns n values.", flag, False
+    )
+    workers: Any = keyword(
+        'Where points are evaluated: a number of processes, -1 for one per core, "threads:4", any '
+        "concurrent.futures Executor, a Dask Client, r1nes.Replicas, or a callable like map. The run is the "
+        "same, bit for bit.",
+        default=1,
+    )
+    timeout: float | None = keyword(
+        "Seconds after which an evaluation is given up and tried again, up to four times, like those of a "
+        "worker that died.",
+        optional(positive),
+    )
+    on_failure: str = keyword(
+        'What to do when fun raises an exception or an evaluation is lost four times: "raise" ends the run, '
+        '"worst" ranks the point last.',
+        one_of("raise", "worst"),
+        "raise",
+    )
+    callback: Callable[[OptimizeResult], object] | None = keyword(
+        "Called with an OptimizeResult after each generation; raise StopIteration in it to end the run."
+    )
+    checkpoint: str | os.PathLike[str] | None = keyword(
+        "A file that stores the whole run. The same call resumes from it, bit for bit, however the process "
+        "ended; only max_evals and max_seconds may differ."
+    )
+    checkpoint_every: float = keyword(
+        "Seconds between two checkpoints; one is also written at the end. 0 writes one per generation.",
+        at_least_zero,
+        10.0,
+    )
+
+    def for_optimizer(self) -> Settings:
+        """Return the part that an ``Optimizer`` takes."""
+        return Settings(**self.keywords())
 
 
-def default_sigma(edges: tuple[Array, Array] | None) -> float:
-    """The first standard deviation: 1, or 0.3 times the narrowest side of a finite box."""
+OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.metadata)
+KEYWORDS = {each.name: each for each in fields(RunSettings) if each.init}
+LIMITS = tuple(
+    name for name, each in KEYWORDS.items() if "limit" in each.metadata
+)  # a resumed run may change
+
+
+def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[Concatenate[T, P], R]]:
+    """Let a function be called with the keywords of ``settings`` and hand it them as one checked object.
+
+    The function gets the signature and, after the first paragraph of its docstring, the help of all keywords.
+    """
+    keywords, checked = inspect.signature(settings).parameters, cast("Callable[..., S]", settings)
+    texts = [f"{name}: {KEYWORDS[name].metadata['help']}" for name in keywords]
+    listed = "\n".join(fill(text, 100, initial_indent=8 * " ", subsequent_indent=12 * " ") for text in texts)
+
+    def decorate(function: Callable[[T, S], R]) -> Callable[Concatenate[T, P], R]:
+        (name, first), *_ = inspect.signature(function).parameters.items()
+        signature = inspect.Signature([first, *keywords.values()])
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> R:
+            for unknown in kwargs.keys() - signature.parameters.keys():
+                raise TypeError(f"{unknown} is not a keyword{suggestion(unknown, ['fun', *KEYWORDS])}")
+            arguments = signature.bind(*args, **kwargs).arguments
+            return function(arguments.pop(name), checked(**arguments))
+
+        summary, _, rest = (function.__doc__ or "").partition("\n\n")
+        call.__doc__ = f"{summary}\n\n    Args:\n{listed}\n\n{rest}"
+        call.__dict__["__signature__"] = signature
+        return call
+
+    return decorate
+
+
+def _default_sigma(edges: tuple[Array, Array] | None) -> float:
+    """Return the first standard deviation: 1, or 0.3 times the narrowest side of a finite box."""
     if edges is None:
         return 1.0
     widths = edges[1] - edges[0]
     if not (np.isfinite(widths).all() and widths.any()):
         return 1.0
     return 0.3 * float(widths[widths > 0].min())
-
-
-def checked_utilities(utilities: ArrayLike | None, strategy_type: type[Strategy], n: int, d: int) -> Array:
-    """A weight per rank, best first, by default the method's own."""
-    if utilities is None:
-        return strategy_type.default_utilities(n, d)
-    w = np.array(utilities, dtype=np.float64)
-    if w.shape != (n,):
-        raise ValueError(f"utilities must hold one weight per rank, {n}, got shape {w.shape}")
-    if not np.isfinite(w).all() or (np.diff(w) > 0).any() or w[0] == w[-1]:
-        raise ValueError(f"utilities must be finite and fall from the best rank to the worst, got {w}")
-    return w
-
-
-def to_plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """``Optimizer.settings`` as plain values and arrays of NumPy's; ``arrays`` says where ``x0`` lived."""
-    seed, bounds = settings["rng"], settings["bounds"]
-    plain_seed = {"entropy": seed.entropy, "spawn_key": seed.spawn_key, "pool_size": seed.pool_size}
-    array_type = array_type_of(settings["x0"]).name
-    return settings | {
-        "x0": host(settings["x0"]),
-        "rng": plain_seed,
-        "bounds": None if bounds is None else (bounds.lb, bounds.ub),
-        **({} if array_type is None else {"arrays": array_type}),
-    }
-
-
-def from_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """The settings that ``to_plain`` made plain."""
-    bounds, x0 = plain["bounds"], plain["x0"]
-    array_type = array_type_named(plain.get("arrays"), x0.dtype)
-    return {name: value for name, value in plain.items() if name != "arrays"} | {
-        "x0": array_type.array(x0),
-        "rng": np.random.SeedSequence(**plain["rng"]),
-        "bounds": None if bounds is None else Bounds(*bounds),
-    }

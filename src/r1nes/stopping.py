@@ -11,11 +11,12 @@ import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.settings import Settings
 from r1nes.strategies import Strategy
 
 MESSAGES = {
@@ -61,7 +62,7 @@ class Stopping:
     popsize: int
     dtype: np.dtype[np.floating]
     ftarget: float | None
-    max_evals: int | None
+    max_evals: float | None
     max_seconds: float | None
     xtol: float
     ftol: float
@@ -77,6 +78,22 @@ class Stopping:
     flat: int = 0  # generations in a row whose values were all equal
     condition: float = 1.0
     began: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Return the watch that ``settings`` ask for."""
+        limit = settings.max_condition
+        return cls(
+            dim=settings.start.size,
+            popsize=settings.size,
+            dtype=settings.start.dtype,
+            ftarget=settings.ftarget,
+            max_evals=settings.max_evals,
+            max_seconds=settings.max_seconds,
+            xtol=1e-12 * settings.sigma if settings.xtol is None else settings.xtol,
+            ftol=settings.ftol,
+            max_condition=settings.algorithm.max_condition if limit is None else limit,
+        )
 
     def __post_init__(self) -> None:
         """The windows: 30 evaluations per variable is the time in which a distribution takes shape."""

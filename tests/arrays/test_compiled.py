@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import r1nes.optimizer
+import r1nes.arrays.compiled
 from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
 from r1nes.ranking import assign, best_first
 from r1nes.sampling.gaussian import BLOCK, Noise
 from r1nes.strategies import STRATEGIES
-from r1nes.strategies.rank_k.strategy import RkNES
+from r1nes.strategies.rank_k.strategy import RankKGaussian
 from support.functions import cigar, rosenbrock
 
 METHODS = sorted(STRATEGIES)
@@ -37,7 +37,7 @@ def run(optimizer: Optimizer, generations: int, fun: Callable[[Array], Any] = ro
 
 
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(r1nes.optimizer, "PATIENCE", 0.0)
+    monkeypatch.setattr(r1nes.arrays.compiled, "PATIENCE", 0.0)
 
 
 @needs_numba
@@ -62,7 +62,7 @@ def test_rounding_grows_in_the_search_and_not_in_compiled_code(monkeypatch: pyte
 
     def means(seed: int, *, changed: bool = False) -> Array:
         optimizer = Optimizer(np.linspace(-1, 2, 8), 0.5, method="rknes", rng=seed)
-        assert isinstance(optimizer.strategy, RkNES)
+        assert isinstance(optimizer.strategy, RankKGaussian)
         if changed:
             V = optimizer.strategy.directions
             V[:] = np.nextafter(V, 1)
@@ -87,10 +87,9 @@ def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method=method, rng=1)
     for _ in range(100):
         X = optimizer.ask()
-        assert isinstance(optimizer._asked, tuple)
-        noise, fast = optimizer._asked[0], replace(optimizer.strategy, fast=True)
+        noise, fast = optimizer._matching.draw(0), replace(optimizer.strategy, fast=True)
         np.testing.assert_allclose(fast.sample(noise), X, rtol=1e-12, atol=1e-12)
-        w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.utilities)
+        w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.settings.weights)
         fast = fast.update(noise, w)
         optimizer.tell(X, rosenbrock(X))
         scale = optimizer.strategy.sigma
@@ -124,10 +123,10 @@ def test_a_compiled_step_of_rknes_is_the_same_whatever_its_settings(
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method="rknes", rng=1, **settings)
     for generation in range(1, 41):
         X = optimizer.ask()
-        assert isinstance(optimizer.strategy, RkNES)
+        assert isinstance(optimizer.strategy, RankKGaussian)
         plain, noise = replace(optimizer.strategy, fast=False), optimizer._noise.rows(generation, 0, len(X))
         np.testing.assert_allclose(plain.sample(noise), X, rtol=1e-12, atol=1e-12)
-        w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.utilities)
+        w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.settings.weights)
         plain = plain.update(noise, w)
         optimizer.tell(X, rosenbrock(X))
         compiled = optimizer.strategy
@@ -177,7 +176,9 @@ def test_a_run_that_is_resumed_is_compiled_where_it_would_have_been(
     def new() -> Optimizer:
         return Optimizer(np.zeros(6), 0.5, method=method, rng=1)
 
-    monkeypatch.setattr(r1nes.optimizer, "PATIENCE", 20 * new()._saving)
+    compiled, numbers = r1nes.arrays.compiled, 6 * new().popsize
+    saving = compiled.SAVING + compiled.SAVING_PER_NUMBER * numbers
+    monkeypatch.setattr(compiled, "PATIENCE", 20 * saving)
     straight, resumed = new(), new()
     speeds = []
     for _ in range(40):

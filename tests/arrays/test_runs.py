@@ -158,7 +158,7 @@ class TestAskAndTell:
         np.testing.assert_array_equal(plain(x0), START)
         if library == "torch":
             x0 += 100
-            np.testing.assert_array_equal(plain(optimizer.settings["x0"]), START)
+            np.testing.assert_array_equal(plain(optimizer.settings.x0), START)
 
 
 class TestRefusals:

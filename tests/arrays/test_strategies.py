@@ -27,7 +27,7 @@ every_width = pytest.mark.parametrize("width", WIDTHS)
 def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, Strategy]:
     """The same start with NumPy and with another library."""
     x0 = np.linspace(-1, 2, d).astype(width)
-    start = STRATEGIES[method].start(x0, 0.5, np.random.default_rng(3))
+    start = STRATEGIES[method]().start(x0, 0.5, np.random.default_rng(3))
     return start, placed(start, array_type_of(maker(library)(x0, width)))
 
 

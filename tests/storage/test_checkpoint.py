@@ -19,7 +19,7 @@ import pytest
 from scipy.optimize import Bounds
 
 import r1nes
-from r1nes import Optimizer
+from r1nes import Optimizer, RkNES
 from r1nes.arrays import Array
 from r1nes.storage import checkpoint
 from r1nes.storage import run_file as saving
@@ -130,9 +130,10 @@ class TestOptimizer:
         )
         optimizer.save(tmp_path / "f")
         settings = Optimizer.load(tmp_path / "f").settings
-        assert settings["rng"].entropy == [1, 2]
-        for name, value in {**options, "rank": (1, 1), "method": "rknes", "sigma0": 1.0}.items():
-            np.testing.assert_array_equal(settings[name], value)
+        assert settings.seed.entropy == [1, 2]
+        assert settings.method == RkNES(rank=(1, 1))
+        for name, value in {**options, "sigma0": 1.0}.items():
+            np.testing.assert_array_equal(getattr(settings, name), value)
 
     def test_the_clock_goes_on(self, tmp_path: Path) -> None:
         optimizer = Optimizer(np.zeros(5), max_seconds=0.05)

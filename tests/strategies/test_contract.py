@@ -17,7 +17,7 @@ METHODS = sorted(STRATEGIES)
 def evolved(method: str, d: int = 5, steps: int = 60) -> Strategy:
     """A distribution that has adapted to a stretched bowl for a while, so that nothing is trivial."""
     rng = np.random.default_rng([d, 7])
-    strategy = STRATEGIES[method].start(rng.standard_normal(d) + 3, 0.8, rng)
+    strategy = STRATEGIES[method]().start(rng.standard_normal(d) + 3, 0.8, rng)
     direction = rng.standard_normal(d)
     for _ in range(steps):
         noise = rng.standard_normal((12, strategy.noise_size))
@@ -100,8 +100,8 @@ def test_rotated_problems_give_rotated_runs(method: str, settings: dict[str, flo
     Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
     scales = np.logspace(0, 2, d)
     start = rng.standard_normal(d)
-    plain = STRATEGIES[method].start(start, 0.5, np.random.default_rng(0), **settings)
-    turned = STRATEGIES[method].start(Q @ start, 0.5, TurnedGenerator(Q, 0), **settings)
+    plain = STRATEGIES[method](**settings).start(start, 0.5, np.random.default_rng(0))
+    turned = STRATEGIES[method](**settings).start(Q @ start, 0.5, TurnedGenerator(Q, 0))
     for _ in range(40):
         noise = a_noise(plain, rng)
         rotated = noise.copy()
@@ -128,7 +128,7 @@ class TurnedGenerator(np.random.Generator):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_arrays_keep_the_width_of_the_start(method: str, dtype: type) -> None:
     rng = np.random.default_rng(0)
-    strategy = STRATEGIES[method].start(np.ones(4, dtype), 0.5, rng)
+    strategy = STRATEGIES[method]().start(np.ones(4, dtype), 0.5, rng)
     for _ in range(5):
         noise: Array = a_noise(strategy, rng, 8).astype(dtype)
         X = strategy.sample(noise)

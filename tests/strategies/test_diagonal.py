@@ -15,7 +15,7 @@ from support import oracles
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 33])
 def test_one_step_equals_the_oracle(d: int) -> None:
     rng = np.random.default_rng(d)
-    strategy = SNES.start(rng.standard_normal(d), 1.0, rng)
+    strategy = SNES().start(rng.standard_normal(d), 1.0, rng)
     strategy = replace(strategy, scales=np.exp(rng.standard_normal(d)))
     for zero_sum in (True, False):
         noise = rng.standard_normal((11, d))
@@ -34,7 +34,7 @@ def test_one_step_equals_the_oracle(d: int) -> None:
 
 
 def test_defaults_are_the_papers() -> None:
-    strategy = SNES.start(np.zeros(32), 1.0, np.random.default_rng(0))
+    strategy = SNES().start(np.zeros(32), 1.0, np.random.default_rng(0))
     assert strategy.rate_sigma == pytest.approx((3 + math.log(32)) / (5 * math.sqrt(32)))
     assert [SNES.default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]
     np.testing.assert_allclose(

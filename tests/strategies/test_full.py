@@ -16,7 +16,7 @@ def a_strategy(d: int) -> XNES:
     rng = np.random.default_rng(d)
     B = np.eye(d) + 0.5 * rng.standard_normal((d, d)) / math.sqrt(d)
     B /= abs(np.linalg.det(B)) ** (1 / d)
-    return replace(XNES.start(rng.standard_normal(d), 0.6, rng), shape=B, power=float((B * B).sum()))
+    return replace(XNES().start(rng.standard_normal(d), 0.6, rng), shape=B, power=float((B * B).sum()))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 8, 33])
@@ -75,7 +75,7 @@ def test_the_determinant_of_the_shape_and_the_sum_of_its_squares_hold_over_a_lon
 
 
 def test_defaults_are_the_papers() -> None:
-    strategy = XNES.start(np.zeros(32), 1.0, np.random.default_rng(0))
+    strategy = XNES().start(np.zeros(32), 1.0, np.random.default_rng(0))
     rate = (9 + 3 * math.log(32)) / (5 * 32 * math.sqrt(32))
     assert strategy.rate_sigma == strategy.rate_shape == pytest.approx(rate)
     assert [XNES.default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]

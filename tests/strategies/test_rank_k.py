@@ -13,7 +13,7 @@ from r1nes.arrays import Array
 from r1nes.arrays.loops import eigh, exp_small
 from r1nes.bench.functions.problems import problem
 from r1nes.strategies.rank_k.step import _transport, natural_gradient, orthonormalise
-from r1nes.strategies.rank_k.strategy import RkNES
+from r1nes.strategies.rank_k.strategy import RankKGaussian
 from support import oracles
 
 
@@ -124,7 +124,7 @@ def test_slots_keep_their_signs(rank: int | tuple[int, int], signs: list[int]) -
         X = optimizer.ask()
         optimizer.tell(X, (X**4).sum(axis=1))
     strategy = optimizer.strategy
-    assert isinstance(strategy, RkNES)
+    assert isinstance(strategy, RankKGaussian)
     np.testing.assert_array_equal(np.sign(strategy.stretches), signs)
     np.testing.assert_allclose(strategy.directions @ strategy.directions.T, np.eye(len(signs)), atol=1e-12)
     assert np.log(strategy.scales).mean() == pytest.approx(0, abs=1e-12)

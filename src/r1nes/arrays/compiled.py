@@ -28,6 +28,8 @@ NARROWEST = 2**9  # columns of a tile, however many rows there are
 STRIP = 2**9  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
 LONG_STRIP = 2**12  # columns, where rows come from memory, which gives them faster in long pieces
 CACHED = 2**20  # numbers, of about the size of a third-level cache
+PATIENCE = 1.0  # seconds that numba must be able to save before it is worth loading
+SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # seconds saved per generation, and per number in it
 
 SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
 
@@ -110,3 +112,11 @@ def _keyed(function: Callable[P, R]) -> Callable[P, R]:
     sources = sha256(b"".join(Path(file).read_bytes() for file in sorted(_sources))).hexdigest()
     code = function.__code__.replace(co_freevars=("sources",))
     return update_wrapper(FunctionType(code, function.__globals__, closure=(CellType(sources),)), function)
+
+
+def pays_off(generations: int, numbers: int) -> bool:
+    """Return whether ``generations`` of so many ``numbers`` each repay the time that loading numba takes.
+
+    The answer depends on the run alone, not on a clock, so that a run can be repeated bit for bit.
+    """
+    return generations * (SAVING + SAVING_PER_NUMBER * numbers) > PATIENCE

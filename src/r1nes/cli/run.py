@@ -18,11 +18,10 @@ from r1nes.display.progress import Pace, shown
 from r1nes.minimize import minimize
 from r1nes.parallel import objective
 from r1nes.result import Result
-from r1nes.settings import from_plain
+from r1nes.settings import LIMITS, Settings
 from r1nes.storage.run_file import read
 
 ENDED, SHORT_OF_TARGET, MISTAKE, FUNCTION_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-LIMITS = {"max_evals", "max_seconds"}
 PRINTED = 20  # variables; more are in the JSON and in the checkpoint
 
 
@@ -44,7 +43,7 @@ def resume(options: argparse.Namespace) -> int:
             f"{options.checkpoint} is of {fun['name']}, which cannot be imported or takes further arguments: "
             "--function says what to call, or the same call of minimize in Python resumes it"
         )
-    settings = from_plain(tree["search"]["settings"])
+    settings = Settings.from_plain(tree["search"]["settings"]).keywords()
     for name in LIMITS:
         if getattr(options, name) is not None:
             settings[name] = getattr(options, name)
@@ -110,7 +109,7 @@ def _exit_code(result: Result, ftarget: float | None) -> int:
     """What a shell should know: whether the run did what it was sent for."""
     if "interrupt" in result.stop:
         return INTERRUPTED
-    spent = ftarget is None and not LIMITS.isdisjoint(result.stop)
+    spent = ftarget is None and not result.stop.keys().isdisjoint(LIMITS)
     return ENDED if result.success or spent else SHORT_OF_TARGET
 
 

@@ -17,6 +17,7 @@ from r1nes.display.style import BLUE, RC
 from r1nes.extras import needs
 from r1nes.restarts import Search
 from r1nes.storage.run_file import read
+from r1nes.strategies import name_of
 
 SHOWN = 200  # variables in the table
 
@@ -38,7 +39,7 @@ class Report:
         result, settings = self.result, self.search.settings
         return {
             "function": self.fun["name"],
-            "method": f"{settings['method']}, {len(settings['x0']):,} variables",
+            "method": f"{name_of(settings.algorithm)}, {settings.start.size:,} variables",
             "population": f"{self.search.optimizer.popsize}, after {result.restarts} restarts",
             "generations": f"{result.nit:,}",
             "evaluations": f"{result.nfev:,}, of which {result.nan_count:,} NaN",
@@ -80,9 +81,9 @@ class Report:
 
     def _settings(self) -> dict[str, Any]:
         """What the user chose, or could have chosen."""
-        settings = dict(self.search.settings)
+        settings = self.search.settings.to_plain()
         seed = settings.pop("rng")
-        return settings | {"restarts": f"{self.search.kind}:{self.search.doublings}", "seed": seed.entropy}
+        return settings | {"restarts": self.search.restarts, "seed": seed["entropy"]}
 
 
 def _svg(draw: Any) -> str:

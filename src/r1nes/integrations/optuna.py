@@ -234,7 +234,7 @@ class _Run:
     def _tell(self, values: list[float]) -> None:
         with suppress(FloatingPointError):  # nothing but failures, of which Optuna has told
             self.search.optimizer.tell(self._points, values)
-        self.search.goes_on()
+        self.search.continues()
         self.generation += 1
         self._ask()
 

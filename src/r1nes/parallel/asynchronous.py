@@ -38,7 +38,7 @@ class Stream:
             for ticket, outcome in outcomes:
                 asked_by, x, losses = self._under_way.pop(ticket)
                 if asked_by is not optimizer:
-                    optimizer.nfev += 1  # evaluated all the same
+                    optimizer.counts.nfev += 1  # evaluated all the same
                 elif not isinstance(outcome, Lost):
                     optimizer.tell(x[None], outcome)
                 elif losses + 1 < ATTEMPTS:
@@ -51,7 +51,7 @@ class Stream:
                     self._pool.recover(most_losses)
 
     def _submit(self, optimizer: Optimizer) -> None:
-        budget = optimizer.settings["max_evals"]
+        budget = optimizer.settings.max_evals
         room = math.inf if budget is None else budget - optimizer.nfev
         workers = self._pool.workers
         if workers == MANY:

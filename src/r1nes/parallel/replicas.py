@@ -192,7 +192,7 @@ class _Replica:
     def advance(self, values: bytes) -> None:
         """One generation on, given the values of the present one."""
         self._search.optimizer.tell(self.points, np.frombuffer(values))
-        self._search.goes_on()
+        self._search.continues()
         self.points = self._search.optimizer.ask()
         self.step += 1
 

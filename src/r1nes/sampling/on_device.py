@@ -153,9 +153,6 @@ class DrawnDirections(Directions):
         return self._array_type.normal(_key(self._seed, stream, number), shape)
 
 
-Source = Noise | Directions | Sent | Drawn
-
-
 def _signs(x: Array) -> Array:
     ones = namespace(x).ones_like(x)
     return namespace(x).where(x < 0, -ones, ones)

@@ -1,72 +1,61 @@
-"""The points of a generation that are never held at once, but made one by one."""
+"""A generation whose points are made one at a time, because all of them would not fit into memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from r1nes.arrays import Array
 from r1nes.arrays.tiles import room
-from r1nes.bounds import Box
-from r1nes.sampling.on_device import Source
 from r1nes.sampling.orthogonal import Directions
-from r1nes.strategies import Strategy
+from r1nes.sampling.sources import Source
+
+Sampler = Callable[[Any, Array | None], Array]  # (noise, out) → points
 
 
 class Stream:
-    """The points of one generation, one after the other in the same array, as often as it is iterated.
+    """The points of one generation, yielded one after the other in the same array.
 
-    None of them is kept: a point is made from its noise, which its key alone determines. So a population
-    may be larger than the memory holds.
+    No point is kept: each is made from its noise, which the seed, the generation and its number determine.
+    So the stream can be iterated several times, and a population may be larger than the memory.
     """
 
-    def __init__(
-        self, strategy: Strategy, noise: Source, generation: int, popsize: int, box: Box | None
-    ) -> None:
-        """Nothing is drawn yet."""
-        self._strategy, self._noise, self._generation = strategy, noise, generation
-        self._popsize, self._box = popsize, box
+    def __init__(self, sample: Sampler, source: Source, generation: int, popsize: int, mean: Array) -> None:
+        """Draw nothing yet; ``mean`` only shows what kind of array a point is."""
+        self._sample, self._source, self._generation = sample, source, generation
+        self._popsize, self._mean = popsize, mean
 
     def __len__(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return self._popsize
 
     def __iter__(self) -> Iterator[Array]:
-        """Each point, to be evaluated or copied before the next one takes its place."""
-        mean = self._strategy.mean
-        out = room(mean[None, :], len(mean))
+        """Yield each point; evaluate or copy it before asking for the next one."""
+        out = room(self._mean[None, :], len(self._mean))
         noise: Any = None
         for i in range(self._popsize):
-            noise = self._noise.draw(self._generation, i, i + 1, noise)
-            yield from self._points(noise, out)
+            noise = self._source.draw(self._generation, i, i + 1, noise)
+            yield from self._sample(noise, out)
+
+    def __repr__(self) -> str:
+        """The generation and its size."""
+        return (
+            f"<Stream: generation {self._generation}, {self._popsize} points of {len(self._mean)} variables>"
+        )
 
     def rows(self) -> Iterator[Array]:
-        """The noise of each point, in the same array."""
+        """Yield the noise of each point, in the same array."""
         out = None
         for i in range(self._popsize):
-            out = self._noise.rows(self._generation, i, i + 1, out)
+            out = self._source.rows(self._generation, i, i + 1, out)
             yield out
 
-    def point(self, sample: int) -> Array:
-        """A point by its number."""
-        return self._points(self._noise.rows(self._generation, sample, sample + 1))[0]
+    def point(self, number: int) -> Array:
+        """Return the point of that number."""
+        return self._sample(self._source.rows(self._generation, number, number + 1), None)[0]
 
     def shifts(self) -> Any:
-        """The noise of all points, if it takes no memory."""
-        if not isinstance(self._noise, Directions):
+        """Return the noise of all points in a form that takes no memory, or None if there is none."""
+        if not isinstance(self._source, Directions):
             return None
-        return self._noise.shifts(self._generation, 0, self._popsize)
-
-    def _points(self, noise: Any, out: Array | None = None) -> Array:
-        points = self._strategy.sample(noise, out)
-        return points if self._box is None else self._box.fold(points)
-
-
-def update(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
-    """The next distribution, from noise that is drawn again, one row at a time or as strategies need it."""
-    if (shifts := stream.shifts()) is not None:
-        return strategy.update(shifts, utilities)
-    moments = strategy.moments()
-    for i, noise in enumerate(stream.rows()):
-        moments = strategy.gather(moments, noise, utilities[..., i : i + 1])
-    return strategy.step(moments)
+        return self._source.shifts(self._generation, 0, self._popsize)

@@ -1,126 +1,65 @@
-"""The search distributions: one file each, found by name in ``STRATEGIES``."""
+"""The methods, one file or folder each, by name in ``STRATEGIES``."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, ClassVar, Protocol, Self
+from dataclasses import fields
+from typing import Any
 
-import numpy as np
-
-from r1nes.arrays import Array, ArrayType
+from r1nes.arguments import suggestion
 from r1nes.strategies.diagonal import SNES
 from r1nes.strategies.full import XNES
-from r1nes.strategies.rank_k.strategy import RkNES
+from r1nes.strategies.protocol import Method, Strategy
+from r1nes.strategies.rank_k import RkNES
 from r1nes.strategies.rank_one import R1NES
 
+__all__ = ["R1NES", "SNES", "STRATEGIES", "XNES", "Method", "RkNES", "Strategy"]
 
-class Strategy(Protocol):
-    """What a search distribution must offer. Nothing ever changes one in place, nor its arrays.
-
-    Rates and other settings are keyword-only parameters of ``start``, and so of ``Optimizer``.
-
-    Arrays with a column per variable, noise and points are those of any library; it starts with NumPy's.
-    Utilities and whatever else is small are NumPy's.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]  # numbers and arrays only; not frozen, which takes time
-    min_dim: ClassVar[int]  # the fewest variables it is defined for
-    orthogonal: ClassVar[bool]  # whether its noise is orthogonal directions, not normal numbers
-    max_condition: ClassVar[float]  # where its arithmetic, not the search, reaches its end
-
-    @classmethod
-    def start(cls, mean: Array, sigma: float, rng: np.random.Generator, *args: Any, **settings: Any) -> Self:
-        """The first distribution of a run."""
-        ...
-
-    @staticmethod
-    def default_popsize(d: int) -> int:
-        """Samples per generation for ``d`` variables."""
-        ...
-
-    @staticmethod
-    def default_utilities(n: int, d: int) -> Array:
-        """A weight per rank, best first; in several rows, (m, n), if it uses several kinds."""
-        ...
-
-    @property
-    def mean(self) -> Array:
-        """The centre μ."""
-        ...
-
-    @property
-    def sigma(self) -> float:
-        """The overall step size σ."""
-        ...
-
-    @property
-    def fast(self) -> bool:
-        """Whether its arithmetic is compiled, where it can be; a field, so that a run goes on as it was."""
-        ...
-
-    @property
-    def noise_size(self) -> int:
-        """Standard normal numbers that one sample is made of."""
-        ...
-
-    def sample(self, noise: Array, out: Array | None = None) -> Array:
-        """Points for ``noise``, one per row."""
-        ...
-
-    def update(self, noise: Array, utilities: Array) -> Self:
-        """The next distribution, given the utility of each point."""
-        ...
-
-    def moments(self) -> Any:
-        """What an update needs to know of its samples, with none of them known yet."""
-        ...
-
-    def gather(self, moments: Any, noise: Array, utilities: Array) -> Any:
-        """The ``moments`` with what some samples contribute; each sample once. Those given are used up."""
-        ...
-
-    def step(self, moments: Any) -> Self:
-        """The next distribution, given the ``moments`` of all samples: ``update`` in three parts."""
-        ...
-
-    def capped(self, limits: Array) -> Self:
-        """The same distribution, its σ no larger than what suits standard deviations up to ``limits``."""
-        ...
-
-    def stds(self) -> Array:
-        """The standard deviation of each coordinate."""
-        ...
-
-    def largest_std(self) -> tuple[float, float]:
-        """What the largest standard deviation of any coordinate lies between, at little cost."""
-        ...
-
-    def cov(self) -> Array:
-        """The covariance matrix, dense and NumPy's."""
-        ...
-
-    def condition(self) -> float:
-        """The condition number of the covariance matrix."""
-        ...
-
-    def scalars(self) -> dict[str, float]:
-        """The numbers that a history keeps of each generation, beside σ."""
-        ...
+STRATEGIES: dict[str, type[Method]] = {"r1nes": R1NES, "rknes": RkNES, "snes": SNES, "xnes": XNES}
 
 
-def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strategy:
-    """A copy of ``strategy`` with some fields changed and its (…, d) arrays as ``array_type``."""
-    state = {field.name: getattr(strategy, field.name) for field in fields(strategy)} | changes
-    d = len(strategy.mean)
-    return replace(
-        strategy,
-        **{
-            name: array_type.array(value)
-            if isinstance(value, np.ndarray) and value.shape[-1:] == (d,)
-            else value
-            for name, value in state.items()
-        },
-    )
+def method_of(method: str | Method | type[Method] | None, d: int, given: dict[str, Any]) -> Method:
+    """Return ``method`` as an object that suits ``d`` variables, with the settings ``given`` beside it."""
+    if method is None:
+        method = "rknes" if d > 1 else "snes"
+    if isinstance(method, str) and method not in STRATEGIES:
+        raise ValueError(
+            f"method must be one of {', '.join(STRATEGIES)}, got {method!r}{suggestion(method, STRATEGIES)}"
+        )
+    kind = STRATEGIES[method] if isinstance(method, str) else method
+    if isinstance(kind, type) and issubclass(kind, Method):
+        known = [field.name for field in fields(kind)]
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{name} is not a setting of {kind.__name__}; it has {', '.join(known)}")
+        chosen = kind(**given)
+    elif isinstance(kind, Method):
+        for name, value in given.items():
+            raise TypeError(f"{name} must be set on the method, as {type(kind).__name__}({name}={value!r})")
+        chosen = kind
+    else:
+        raise TypeError(f"method must be a name or a Method such as RkNES(), got {method!r}")
+    if d < chosen.min_dim:
+        others = " or ".join(repr(name) for name, other in STRATEGIES.items() if d >= other.min_dim)
+        raise ValueError(
+            f"method={name_of(chosen)!r} needs x0 of at least {chosen.min_dim} variables, got {d}; "
+            f"use {others}"
+        )
+    return chosen
 
 
-STRATEGIES: dict[str, type[Strategy]] = {"r1nes": R1NES, "rknes": RkNES, "snes": SNES, "xnes": XNES}
+def name_of(method: Method) -> str:
+    """Return the name of ``method``: that of the registry or, for one of the user's own, of its class."""
+    for name, kind in STRATEGIES.items():
+        if type(method) is kind:
+            return name
+    return f"{type(method).__module__}:{type(method).__qualname__}"
+
+
+def method_named(name: str, given: dict[str, Any], own: Method | None) -> Method:
+    """Return the method that ``name_of`` named, with its settings; the user's ``own`` if it is that one."""
+    if name in STRATEGIES:
+        return STRATEGIES[name](**given)
+    if own is None or (name_of(own), own.given()) != (name, given):
+        listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        raise ValueError(f"method must be the same as before, {name} with ({listed}), got {own!r}")
+    return own

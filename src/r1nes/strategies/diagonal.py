@@ -20,53 +20,40 @@ import numpy as np
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.compiled import compiled, strip
 from r1nes.arrays.tiles import Room, added, filled, room
-from r1nes.ranking import logarithmic
+from r1nes.strategies.protocol import Method, Strategy
 
 
-@dataclass(slots=True, eq=False)
-class SNES:
-    """A Gaussian with independent coordinates, one natural-gradient step at a time."""
+@dataclass(frozen=True, kw_only=True)
+class SNES(Method):
+    """Separable NES: independent coordinates, for variables that hardly interact, at any scales.
 
-    min_dim: ClassVar[int] = 1
-    orthogonal: ClassVar[bool] = False
+    Args:
+        rate_mean: Learning rate η_μ of the mean.
+        rate_sigma: Learning rate η_σ of the standard deviations; by default (3 + ln d)/(5√d), as published.
+    """
+
     max_condition: ClassVar[float] = 1e30
+
+    rate_mean: float = 1.0
+    rate_sigma: float | None = None
+
+    def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> DiagonalGaussian:  # noqa: ARG002
+        """Return the isotropic Gaussian of standard deviation ``sigma``."""
+        d, rate = mean.size, self.rate_sigma
+        if rate is None:
+            rate = (3 + math.log(d)) / (5 * math.sqrt(d))
+        return DiagonalGaussian(mean, np.full_like(mean, sigma), self.rate_mean, rate)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DiagonalGaussian(Strategy):
+    """A Gaussian with independent coordinates, one natural-gradient step at a time."""
 
     mean: Array  # μ, (d,)
     scales: Array  # σ, (d,)
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
     fast: bool = False  # whether its arithmetic is compiled
-
-    @classmethod
-    def start(
-        cls,
-        mean: Array,
-        sigma: float,
-        rng: np.random.Generator,  # noqa: ARG003 - the start is not random
-        *,
-        rate_mean: float = 1.0,
-        rate_sigma: float | None = None,
-    ) -> Self:
-        """The isotropic Gaussian of standard deviation ``sigma``, with the paper's rates."""
-        d = mean.size
-        if rate_sigma is None:
-            rate_sigma = (3 + math.log(d)) / (5 * math.sqrt(d))
-        return cls(mean, np.full_like(mean, sigma), rate_mean, rate_sigma)
-
-    @staticmethod
-    def default_popsize(d: int) -> int:
-        """The paper's population."""
-        return 4 + int(3 * math.log(d))
-
-    @staticmethod
-    def default_utilities(n: int, _: int) -> Array:
-        """As published, of sum 0."""
-        return logarithmic(n, zero_sum=True)
-
-    @property
-    def noise_size(self) -> int:
-        """Normal numbers per sample."""
-        return len(self.mean)
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
@@ -79,19 +66,19 @@ class SNES:
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
         if not self.fast:
-            return self.step(self.gather(self.moments(), noise, utilities))
+            return self.step(self.accumulate(self.moments(), noise, utilities))
         rates, d = (self.rate_mean, self.rate_sigma), self.mean.size
         mean, scales = np.empty(d), np.empty(d)
         _update_loops.fast(self.mean, self.scales, noise, utilities, *rates, mean, scales)
         return type(self)(mean, scales, *rates, True)
 
     def moments(self) -> Array:
-        """All zero: ``gather`` adds to them, ``step`` needs them."""
+        """All zero: ``accumulate`` adds to them, ``step`` needs them."""
         return zeros((2, len(self.mean)), self.mean)
 
-    def gather(self, moments: Array, noise: Array, utilities: Array) -> Array:
+    def accumulate(self, moments: Array, noise: Array, utilities: Array) -> Array:
         """The ``moments`` with some samples added."""
-        return _gather(noise, utilities, moments)
+        return _accumulate(noise, utilities, moments)
 
     def step(self, moments: Array) -> Self:
         """The next distribution, given the ``moments`` of all samples."""
@@ -142,7 +129,7 @@ def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
     return filled(formula, X)
 
 
-def _gather(noise: Array, w: Array, moments: Array) -> Array:
+def _accumulate(noise: Array, w: Array, moments: Array) -> Array:
     """The ``moments`` with ∇σ = Σ w s² − Σ w and ∇μ = Σ w s added."""
     weights, total = like(w, noise), float(np.add.reduce(w))  # which is faster than sum
 

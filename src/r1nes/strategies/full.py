@@ -23,22 +23,47 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
-from r1nes.arrays import Array, copied, host, like, namespace, on_host
+from r1nes.arrays import Array, host, like, namespace, on_host
 from r1nes.arrays.compiled import TILE
-from r1nes.ranking import logarithmic
+from r1nes.strategies.protocol import Method, Strategy
 
 
-@dataclass(slots=True, eq=False)
-class XNES:
+@dataclass(frozen=True, kw_only=True)
+class XNES(Method):
+    """Exponential NES: any covariance matrix, for up to a few hundred variables.
+
+    Args:
+        rate_mean: Learning rate η_μ of the mean.
+        rate_sigma: Learning rate η_σ of the step size; by default (9 + 3 ln d)/(5d√d), as published.
+        rate_shape: Learning rate η_B of the shape; the same default.
+    """
+
+    rate_mean: float = 1.0
+    rate_sigma: float | None = None
+    rate_shape: float | None = None
+
+    def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> FullGaussian:  # noqa: ARG002
+        """Return the isotropic Gaussian of standard deviation ``sigma``."""
+        d = mean.size
+        rate = (9 + 3 * math.log(d)) / (5 * d * math.sqrt(d))
+        return FullGaussian(
+            mean,
+            sigma,
+            np.eye(d, dtype=mean.dtype),
+            float(d),
+            self.rate_mean,
+            rate if self.rate_sigma is None else self.rate_sigma,
+            rate if self.rate_shape is None else self.rate_shape,
+        )
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class FullGaussian(Strategy):
     """A Gaussian of any shape, one natural-gradient step at a time."""
-
-    min_dim: ClassVar[int] = 1
-    orthogonal: ClassVar[bool] = False
-    max_condition: ClassVar[float] = 1e14  # A is the root of it: half of the digits are gone
 
     mean: Array  # μ, (d,)
     sigma: float
@@ -48,39 +73,6 @@ class XNES:
     rate_sigma: float  # η_σ
     rate_shape: float  # η_B
     fast: bool = False  # nothing here is compiled
-
-    @classmethod
-    def start(
-        cls,
-        mean: Array,
-        sigma: float,
-        rng: np.random.Generator,  # noqa: ARG003 - the start is not random
-        *,
-        rate_mean: float = 1.0,
-        rate_sigma: float | None = None,
-        rate_shape: float | None = None,
-    ) -> Self:
-        """The isotropic Gaussian of standard deviation ``sigma``, with the paper's rates."""
-        d = mean.size
-        rate = (9 + 3 * math.log(d)) / (5 * d * math.sqrt(d))
-        rate_sigma = rate if rate_sigma is None else rate_sigma
-        rate_shape = rate if rate_shape is None else rate_shape
-        return cls(mean, sigma, np.eye(d, dtype=mean.dtype), float(d), rate_mean, rate_sigma, rate_shape)
-
-    @staticmethod
-    def default_popsize(d: int) -> int:
-        """The paper's population."""
-        return 4 + int(3 * math.log(d))
-
-    @staticmethod
-    def default_utilities(n: int, _: int) -> Array:
-        """As published, of sum 0."""
-        return logarithmic(n, zero_sum=True)
-
-    @property
-    def noise_size(self) -> int:
-        """Normal numbers per sample."""
-        return len(self.mean)
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
@@ -110,26 +102,9 @@ class XNES:
             power=power,
         )
 
-    def moments(self) -> list[tuple[Array, Array]]:
-        """None yet: ``gather`` keeps samples, few beside the d rows of B, and ``step`` needs all of them."""
-        return []
-
-    def gather(
-        self, moments: list[tuple[Array, Array]], noise: Array, utilities: Array
-    ) -> list[tuple[Array, Array]]:
-        """The ``moments`` with some samples added."""
-        moments.append((copied(noise), utilities))
-        return moments
-
-    def step(self, moments: list[tuple[Array, Array]]) -> Self:
-        """The next distribution, given the ``moments`` of all samples."""
-        noise, utilities = zip(*moments, strict=True)
-        return self.update(namespace(self.mean).concat(noise), np.concatenate(utilities))
-
-    def capped(self, limits: Array) -> Self:
-        """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
-        excess = float((self.stds() / limits).min())
-        return replace(self, sigma=self.sigma / excess) if excess > 1 else self
+    def shrunk(self, factor: float) -> Self:
+        """The same shape with σ divided by ``factor``."""
+        return replace(self, sigma=self.sigma / factor)
 
     def stds(self) -> Array:
         """The standard deviation of each coordinate."""
@@ -149,10 +124,6 @@ class XNES:
     def condition(self) -> float:
         """The condition number of the covariance matrix."""
         return float(np.linalg.cond(host(self.shape))) ** 2
-
-    def scalars(self) -> dict[str, float]:
-        """What a history keeps of each generation beyond σ: nothing that is cheap."""
-        return {}
 
 
 def _sum(B: Array, left: Array, right: Array, factor: float) -> tuple[Array, float]:

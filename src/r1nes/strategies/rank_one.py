@@ -35,19 +35,50 @@ from r1nes.arrays.compiled import compiled, kernel, part, strip
 from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
 from r1nes.arrays.tiles import ALL, Room, columns, filled, room
 from r1nes.ranking import logarithmic
+from r1nes.strategies.protocol import Method, Strategy
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 SHORTEST = 1e-8  # below it r² is lost in 1 + r², so a shorter u would be the same distribution
 
 
-@dataclass(slots=True, eq=False)
-class R1NES:
-    """A Gaussian with one direction of its own, one natural-gradient step at a time."""
+@dataclass(frozen=True, kw_only=True)
+class R1NES(Method):
+    """Rank-one NES as published: round but for one direction, which may point anywhere.
+
+    Args:
+        rate_mean: Learning rate η_μ of the mean.
+        rate_sigma: Learning rate η_λ of the step size.
+        rate_shape: Learning rate η of u, c and v.
+    """
 
     min_dim: ClassVar[int] = 2  # the gradients divide by d − 1
-    orthogonal: ClassVar[bool] = False
     max_condition: ClassVar[float] = 1e30
+
+    rate_mean: float = 1.0
+    rate_sigma: float = 0.1
+    rate_shape: float = 0.1
+
+    def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> RankOneGaussian:
+        """Return the first distribution, with u a random unit vector."""
+        u = rng.standard_normal(mean.size).astype(mean.dtype)
+        u /= math.sqrt(u @ u)
+        return RankOneGaussian(mean, math.log(sigma), u, self.rate_mean, self.rate_sigma, self.rate_shape)
+
+    @staticmethod
+    def default_popsize(d: int) -> int:
+        """Return the authors' population, which grows as d/5 beyond d = 150."""
+        return int(max(5, 4 * math.log2(d), d / 5))
+
+    @staticmethod
+    def default_utilities(n: int, _: int) -> Array:
+        """Return the authors' utilities, from which no baseline is subtracted."""
+        return logarithmic(n, zero_sum=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RankOneGaussian(Strategy):
+    """A Gaussian with one direction of its own, one natural-gradient step at a time."""
 
     mean: Array  # μ, (d,)
     log_sigma: float  # λ
@@ -56,32 +87,6 @@ class R1NES:
     rate_sigma: float  # η_λ
     rate_shape: float  # η, for u, c and v
     fast: bool = False  # whether its arithmetic is compiled
-
-    @classmethod
-    def start(
-        cls,
-        mean: Array,
-        sigma: float,
-        rng: np.random.Generator,
-        *,
-        rate_mean: float = 1.0,
-        rate_sigma: float = 0.1,
-        rate_shape: float = 0.1,
-    ) -> Self:
-        """Around ``mean``, with u a random unit vector and the authors' rates."""
-        u = rng.standard_normal(mean.size).astype(mean.dtype)
-        u /= math.sqrt(u @ u)
-        return cls(mean, math.log(sigma), u, rate_mean, rate_sigma, rate_shape)
-
-    @staticmethod
-    def default_popsize(d: int) -> int:
-        """The authors' population: it grows with d/5 beyond d = 150."""
-        return int(max(5, 4 * math.log2(d), d / 5))
-
-    @staticmethod
-    def default_utilities(n: int, _: int) -> Array:
-        """The authors subtract no baseline."""
-        return logarithmic(n, zero_sum=False)
 
     @property
     def noise_size(self) -> int:
@@ -99,19 +104,19 @@ class R1NES:
     def update(self, noise: Array, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
         if not self.fast:
-            return self.step(self.gather(self.moments(), noise, utilities))
+            return self.step(self.accumulate(self.moments(), noise, utilities))
         rates, d = (self.rate_mean, self.rate_sigma, self.rate_shape), self.mean.size
         mean, u = np.empty(d), np.empty(d)
         log_sigma = _update_loops.fast(self.mean, self.log_sigma, self.u, noise, utilities, *rates, mean, u)
         return type(self)(mean, log_sigma, u, *rates, True)
 
     def moments(self) -> Moments:
-        """All zero: ``gather`` adds to them, ``step`` needs them."""
+        """All zero: ``accumulate`` adds to them, ``step`` needs them."""
         return zeros((2, len(self.mean)), self.mean), np.zeros(5)
 
-    def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
+    def accumulate(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
-        return _gather(self.u, noise, utilities, *moments)
+        return _accumulate(self.u, noise, utilities, *moments)
 
     def step(self, moments: Moments) -> Self:
         """The next distribution, given the ``moments`` of all samples."""
@@ -119,10 +124,9 @@ class R1NES:
         mean, log_sigma, u = _step(self.mean, self.log_sigma, self.u, *moments, *rates)
         return type(self)(mean, log_sigma, u, *rates, self.fast)
 
-    def capped(self, limits: Array) -> Self:
-        """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
-        excess = float((self.stds() / limits).min())
-        return replace(self, log_sigma=self.log_sigma - math.log(excess)) if excess > 1 else self
+    def shrunk(self, factor: float) -> Self:
+        """The same shape with σ divided by ``factor``."""
+        return replace(self, log_sigma=self.log_sigma - math.log(factor))
 
     @property
     def sigma(self) -> float:
@@ -167,7 +171,7 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array
     return filled(formula, X)
 
 
-def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
+def _accumulate(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
     """With Σ w y and Σ w b y added to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b², Σ w q/(d − 1) to ``numbers``."""
     xp, n, d = namespace(noise), len(noise), len(u)
     y, z = noise[:, :d], host(noise[:, d])

@@ -16,7 +16,7 @@ from r1nes.arrays import Array
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.optimizer import Optimizer
 from r1nes.strategies import STRATEGIES
-from r1nes.strategies.full import XNES
+from r1nes.strategies.full import FullGaussian
 
 Timing = dict[str, float | str]  # method, dim, microseconds
 
@@ -27,11 +27,11 @@ SLICE = 0.02  # seconds of one repeat
 
 
 @dataclass(slots=True, eq=False)
-class DenseXNES(XNES):
+class DenseGaussian(FullGaussian):
     """xNES with its matrix exponential taken as printed, O(d³) per generation."""
 
     def update(self, noise: Array, utilities: Array) -> Self:
-        """The same step as ``XNES.update``."""
+        """The same step as ``FullGaussian.update``."""
         d, w, s, B = self.mean.size, utilities, noise, self.shape
         grad_M = (s.T * w) @ s - w.sum() * np.eye(d)
         grad_sigma = float(np.trace(grad_M)) / d
@@ -53,7 +53,7 @@ def _ours(method: str, dim: int) -> Optimizer:
 def _dense(dim: int) -> Optimizer:
     optimizer = _ours("xnes", dim)
     strategy = optimizer.strategy
-    optimizer.strategy = DenseXNES(*(getattr(strategy, field.name) for field in fields(XNES)))
+    optimizer.strategy = DenseGaussian(*(getattr(strategy, field.name) for field in fields(FullGaussian)))
     return optimizer
 
 

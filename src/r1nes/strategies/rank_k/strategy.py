@@ -49,6 +49,7 @@ from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.tiles import room
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.orthogonal import Shifts, as_shifts, paired
+from r1nes.strategies.protocol import Method, Strategy
 from r1nes.strategies.rank_k import kernels as layer_loops
 from r1nes.strategies.rank_k import points as layer_points
 from r1nes.strategies.rank_k.matrices import LEAST
@@ -58,58 +59,45 @@ from r1nes.strategies.rank_k.step import gather, orthonormalise, points, step
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
 
-@dataclass(slots=True, eq=False)
-class RkNES:
-    """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
+@dataclass(frozen=True, kw_only=True)
+class RkNES(Method):
+    """Rank-k NES, the default: a few directions that grow or shrink, over a diagonal.
+
+    Args:
+        rank: The number of directions, or a pair (growing, shrinking); by default (2, 1).
+        base: ``"diagonal"`` learns a scale per variable, ``"identity"`` does not.
+        rate_mean: Learning rate η_μ of the mean.
+        rate_sigma: Learning rate of the step size, relative to its default.
+        rate_shape: Learning rate of the directions and their stretches, relative to its default.
+        rate_scales: Learning rate of the diagonal, relative to its default.
+    """
 
     min_dim: ClassVar[int] = 2
     orthogonal: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
-    rows: Array  # (5 + k, d): μ, D of geometric mean 1, p_c in units of σ, signal of D, p_σ whitened, V
-    stretches: Array  # c, (k,), ascending: shrinking directions first
-    log_sigma: float  # λ
-    signal_noise: float  # the variance that the signal would have if there was none
-    largest_scale: float  # of D
-    age: int  # generations
-    shrinking: int  # how many directions shrink
-    rate_mean: float  # η_μ
-    rate_sigma: float  # relative to the default of the step size
-    rate_shape: float  # relative to the default of V and c
-    rate_scales: float  # relative to the default of D; 0 leaves D = I
-    fast: bool = False  # whether its arithmetic is compiled
+    rank: int | tuple[int, int] | None = None
+    base: str = "diagonal"
+    rate_mean: float = 1.0
+    rate_sigma: float = 1.0
+    rate_shape: float = 1.0
+    rate_scales: float = 1.0
 
-    @classmethod
-    def start(
-        cls,
-        mean: Array,
-        sigma: float,
-        rng: np.random.Generator,
-        *,
-        rank: int | tuple[int, int] | None = None,
-        base: str = "diagonal",
-        rate_mean: float = 1.0,
-        rate_sigma: float = 1.0,
-        rate_shape: float = 1.0,
-        rate_scales: float = 1.0,
-    ) -> Self:
-        """Around ``mean``, nearly round, with ``rank`` = (growing, shrinking) random directions.
-
-        Over ``base="diagonal"`` D is learnt, over ``"identity"`` it stays I.
-        """
+    def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> RankKGaussian:
+        """Return the first distribution: nearly round, with random directions."""
         d = mean.size
-        if base not in ("diagonal", "identity"):
-            raise ValueError(f"base must be 'diagonal' or 'identity', got {base!r}")
-        if base == "identity" and rate_scales != 1:
-            raise ValueError(f"rate_scales has no use with base='identity', got {rate_scales}")
-        growing, shrinking = _slots(rank, d)
+        if self.base not in ("diagonal", "identity"):
+            raise ValueError(f"base must be 'diagonal' or 'identity', got {self.base!r}")
+        if self.base == "identity" and self.rate_scales != 1:
+            raise ValueError(f"rate_scales has no use with base='identity', got {self.rate_scales}")
+        growing, shrinking = _slots(self.rank, d)
         k = growing + shrinking
         rows = np.zeros((FIRST + k, d), mean.dtype)
         rows[MEAN], rows[SCALES] = mean, 1
         rows[FIRST:] = rng.standard_normal((d, k)).T
         c = np.repeat([-LEAST, LEAST], [shrinking, growing])
         orthonormalise(rows[FIRST:], c)
-        return cls(
+        return RankKGaussian(
             rows,
             c.astype(mean.dtype),
             math.log(sigma),
@@ -117,10 +105,10 @@ class RkNES:
             largest_scale=1.0,
             age=0,
             shrinking=shrinking,
-            rate_mean=rate_mean,
-            rate_sigma=rate_sigma,
-            rate_shape=rate_shape,
-            rate_scales=rate_scales if base == "diagonal" else 0.0,
+            rate_mean=self.rate_mean,
+            rate_sigma=self.rate_sigma,
+            rate_shape=self.rate_shape,
+            rate_scales=self.rate_scales if self.base == "diagonal" else 0.0,
         )
 
     @staticmethod
@@ -137,6 +125,24 @@ class RkNES:
         best_few = logarithmic(n, zero_sum=True)
         evenly = linear(n, like=best_few)
         return np.stack([best_few if paired(n, d) else evenly, evenly])
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class RankKGaussian(Strategy):
+    """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
+
+    rows: Array  # (5 + k, d): μ, D of geometric mean 1, p_c in units of σ, signal of D, p_σ whitened, V
+    stretches: Array  # c, (k,), ascending: shrinking directions first
+    log_sigma: float  # λ
+    signal_noise: float  # the variance that the signal would have if there was none
+    largest_scale: float  # of D
+    age: int  # generations
+    shrinking: int  # how many directions shrink
+    rate_mean: float  # η_μ
+    rate_sigma: float  # relative to the default of the step size
+    rate_shape: float  # relative to the default of V and c
+    rate_scales: float  # relative to the default of D; 0 leaves D = I
+    fast: bool = False  # whether its arithmetic is compiled
 
     @property
     def mean(self) -> Array:
@@ -176,7 +182,7 @@ class RkNES:
     def update(self, noise: Array | Shifts, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
         if not (isinstance(noise, Shifts) or self.fast):
-            return self.step(self.gather(self.moments(), noise, utilities))
+            return self.step(self.accumulate(self.moments(), noise, utilities))
         w = _in_two_rows(utilities)
         if not w[0, 0] and not w[0].any():  # no sample carries any weight
             return self
@@ -198,10 +204,10 @@ class RkNES:
         return type(self)(rows, c, *numbers, self.age + 1, self.shrinking, *rates, True)
 
     def moments(self) -> Moments:
-        """All zero: ``gather`` adds to them, ``step`` needs them."""
+        """All zero: ``accumulate`` adds to them, ``step`` needs them."""
         return zeros(self.rows.shape, self.rows), np.zeros(4)
 
-    def gather(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
+    def accumulate(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
         return gather(self.directions, noise, _in_two_rows(utilities), *moments)
 
@@ -214,10 +220,9 @@ class RkNES:
         stepped = step(*state, self.age, self.shrinking, *moments, *rates)
         return type(self)(*stepped, self.age + 1, self.shrinking, *rates, self.fast)
 
-    def capped(self, limits: Array) -> Self:
-        """The same shape, with σ such that some coordinate's standard deviation is within ``limits``."""
-        excess = float((self.stds() / limits).min())
-        return replace(self, log_sigma=self.log_sigma - math.log(excess)) if excess > 1 else self
+    def shrunk(self, factor: float) -> Self:
+        """The same shape with σ divided by ``factor``."""
+        return replace(self, log_sigma=self.log_sigma - math.log(factor))
 
     @property
     def sigma(self) -> float:

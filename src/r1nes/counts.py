@@ -1,0 +1,74 @@
+"""What a run counts, and the best point it has seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+
+from r1nes.arrays import Array, ArrayType, copied
+from r1nes.sampling.streaming import Stream
+from r1nes.strategies import Strategy
+
+BLANK_GENERATIONS = 10  # generations in a row with only NaN, after which tell raises
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counters of a run; all but ``generation`` and ``blanks`` include the earlier runs of a search."""
+
+    best_x: Array  # the best point so far
+    best: float = math.inf  # its value
+    ranked: Array = field(default_factory=lambda: np.empty(0))  # values of the last generation, best first
+    generation: int = 0  # generations told
+    earlier: int = 0  # generations of the runs before this restart
+    restart: int = 0  # runs before this one
+    nfev: int = 0  # evaluations told
+    nan_count: int = 0  # of which NaN
+    blanks: int = 0  # generations in a row with only NaN
+    drawn: int = 0  # rows of noise drawn, if asynchronous
+
+    def keep_best(self, points: Array | Stream, values: Array, first: int) -> None:
+        """Keep the point in row ``first``, the best of its generation, if none was better."""
+        if values[first] < self.best:
+            self.best_x = points.point(first) if isinstance(points, Stream) else copied(points[first])
+            self.best = float(values[first])
+
+    def finish_generation(self, ranked: Array, strategy: Strategy) -> None:
+        """Count a generation with the values ``ranked``; raise FloatingPointError if NaN is all there is."""
+        self.ranked = ranked
+        self.generation += 1
+        if not math.isnan(ranked[-1]):
+            self.blanks = 0
+            return
+        self.nan_count += int(np.isnan(ranked).sum())
+        self.blanks = self.blanks + 1 if math.isnan(ranked[0]) else 0
+        if self.blanks == BLANK_GENERATIONS:
+            self.blanks = 0  # the caller may catch the error and continue
+            raise FloatingPointError(
+                f"fun must return a number somewhere, got only NaN in {BLANK_GENERATIONS} generations in a "
+                f"row of {len(ranked)} points, with σ = {strategy.sigma:.3g}"
+            )
+
+    def continue_from(self, ended: Counts) -> None:
+        """Carry over what a run that ``ended`` has counted and found to its restart."""
+        self.restart, self.earlier = ended.restart + 1, ended.earlier + ended.generation
+        self.nfev, self.nan_count = ended.nfev, ended.nan_count
+        self.best, self.best_x = ended.best, ended.best_x
+
+    def state(self) -> dict[str, Any]:
+        """Return all counts by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], array_type: ArrayType) -> Self:
+        """Return the counts of a ``state``."""
+        counts = {name.removeprefix("_"): value for name, value in state.items()}  # as format 2 had them
+        return cls(**counts | {"best_x": array_type.array(counts["best_x"])})
+
+
+def count(name: str, meaning: str) -> Any:
+    """Return a read-only property that shows one of the ``counts`` of its object."""
+    return property(lambda owner: getattr(owner.counts, name), doc=meaning)

@@ -1,0 +1,39 @@
+"""The choice of the noise source of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from r1nes.arrays import ArrayType
+from r1nes.sampling.gaussian import Noise
+from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent
+from r1nes.sampling.orthogonal import Directions
+
+Source = Noise | Directions | Sent | Drawn
+
+
+def source_of(
+    kind: str | None,
+    seed: np.random.SeedSequence,
+    width: int,
+    array_type: ArrayType,
+    popsize: int,
+    *,
+    orthogonal: bool,
+) -> Source:
+    """Return the source of rows of ``width`` numbers, ``popsize`` per generation.
+
+    ``kind`` is None for noise drawn on the host, or ``"device"`` for the generator of the arrays' device.
+    """
+    on_device = array_type.library != "numpy"
+    if kind == "device":
+        if not on_device:
+            raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
+        drawn = DrawnDirections if orthogonal else Drawn
+        return drawn(seed, width, array_type, popsize)
+    source = (
+        Directions(seed, width, array_type.dtype, popsize)
+        if orthogonal
+        else Noise(seed, width, array_type.dtype)
+    )
+    return Sent(source, array_type) if on_device else source

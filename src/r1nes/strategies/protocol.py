@@ -1,0 +1,193 @@
+"""What a method and its search distribution must offer, with defaults for everything that can be derived.
+
+A ``Method`` holds the settings of an algorithm and starts it; a ``Strategy`` is the search distribution at
+one moment of a run. To add your own, subclass both and pass ``method=MyMethod()``. Required are
+
+    Method.start        the first distribution
+    Strategy.mean       the centre μ             Strategy.sample    noise → points
+    Strategy.sigma      the step size σ          Strategy.update    noise and utilities → next distribution
+    Strategy.stds       the standard deviations
+
+and, for bounded problems, ``Strategy.shrunk`` (or ``capped``).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from r1nes.arguments import at_least_zero
+from r1nes.arrays import Array, ArrayType, copied, host, namespace
+from r1nes.ranking import logarithmic
+from r1nes.sampling.streaming import Stream
+
+
+class Strategy:
+    """A search distribution. It is never changed in place, and neither are its arrays.
+
+    A strategy is a dataclass whose fields are numbers and arrays, because a checkpoint stores exactly these.
+    Arrays with a column per variable, noise and points may belong to any array library; utilities and small
+    arrays are NumPy's. Declare the dataclass with ``repr=False`` to keep the short representation below.
+    """
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    if TYPE_CHECKING:  # a field or a property, as the strategy prefers
+
+        @property
+        @abstractmethod
+        def mean(self) -> Array:
+            """The centre μ."""
+
+        @property
+        @abstractmethod
+        def sigma(self) -> float:
+            """The overall step size σ."""
+
+        @property
+        def fast(self) -> bool:
+            """Whether the compiled path is active: a field, if there is such a path."""
+            return False
+
+        @abstractmethod
+        def sample(self, noise: Array, out: Array | None = None) -> Array:
+            """Return points for ``noise``, one per row; written into ``out`` if given."""
+
+        @abstractmethod
+        def update(self, noise: Array, utilities: Array) -> Self:
+            """Return the next distribution, given the utility of each point."""
+
+        @abstractmethod
+        def stds(self) -> Array:
+            """Return the standard deviation of each coordinate."""
+
+    else:
+        fast = False
+
+    @property
+    def noise_size(self) -> int:
+        """The number of standard normal numbers that make one sample."""
+        return len(self.mean)
+
+    def moments(self) -> Any:
+        """Return the statistics that an update needs of its samples, before any sample has been added.
+
+        ``step(accumulate(moments(), …))`` equals ``update``, but can add one sample after the other. By
+        default the statistics are the samples themselves.
+        """
+        return []
+
+    def accumulate(self, moments: Any, noise: Array, utilities: Array) -> Any:
+        """Return ``moments`` with some samples added; the argument may be reused."""
+        moments.append((copied(noise), utilities))
+        return moments
+
+    def step(self, moments: Any) -> Self:
+        """Return the next distribution, given the ``moments`` of all samples."""
+        noise, utilities = zip(*moments, strict=True)
+        return self.update(namespace(self.mean).concat(noise), np.concatenate(utilities))
+
+    def capped(self, limits: Array) -> Self:
+        """Return the same shape, with σ so small that some standard deviation is within ``limits``."""
+        excess = float((self.stds() / limits).min())
+        return self.shrunk(excess) if excess > 1 else self
+
+    def shrunk(self, factor: float) -> Self:
+        """Return the same shape with σ divided by ``factor``; ``factor`` is above 1."""
+        raise TypeError(f"{type(self).__name__} must define shrunk({factor}) to be used with bounds")
+
+    def largest_std(self) -> tuple[float, float]:
+        """Return a lower and an upper bound of the largest standard deviation, at little cost."""
+        largest = float(self.stds().max())
+        return largest, largest
+
+    def cov(self) -> Array:
+        """Return the covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        J = host(self.sample(np.eye(self.noise_size))) - host(self.mean)  # sampling is linear in the noise
+        return J.T @ J
+
+    def condition(self) -> float:
+        """Return the condition number of the covariance matrix."""
+        return float(np.linalg.cond(self.cov()))
+
+    def scalars(self) -> dict[str, float]:
+        """Return the numbers, beside σ, that the history keeps of each generation."""
+        return {}
+
+    def __repr__(self) -> str:
+        """The kind of distribution, its dimension, its step size and its scalars."""
+        numbers = {"sigma": self.sigma, **self.scalars()}
+        listed = ", ".join(f"{name}={value:.4g}" for name, value in numbers.items())
+        return f"{type(self).__name__}(d={len(self.mean)}, {listed})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """The settings of an algorithm: a frozen dataclass of plain values, each with a default.
+
+    Fields whose names start with ``rate_`` are learning rates, which must not be negative.
+    """
+
+    min_dim: ClassVar[int] = 1  # the fewest variables it is defined for
+    orthogonal: ClassVar[bool] = False  # whether its noise is orthogonal directions, not normal numbers
+    max_condition: ClassVar[float] = 1e14  # where rounding errors, not the search, come to dominate
+
+    def __post_init__(self) -> None:
+        """Check the learning rates."""
+        for name, value in self.given().items():
+            if name.startswith("rate_"):
+                at_least_zero(name, value)
+
+    @abstractmethod
+    def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> Strategy:
+        """Return the first distribution of a run; ``mean`` is NumPy's."""
+
+    @staticmethod
+    def default_popsize(d: int) -> int:
+        """Return the samples per generation for ``d`` variables, by default those of SNES and xNES."""
+        return 4 + int(3 * math.log(d))
+
+    @staticmethod
+    def default_utilities(n: int, _: int) -> Array:
+        """Return a weight per rank, best first; several rows, (m, n), if the strategy uses several kinds."""
+        return logarithmic(n, zero_sum=True)
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that differ from their defaults."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            field.name: values[field.name] for field in fields(self) if values[field.name] != field.default
+        }
+
+
+def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strategy:
+    """Return a copy of ``strategy`` with some fields changed and its (…, d) arrays as ``array_type``."""
+    state = {field.name: getattr(strategy, field.name) for field in fields(strategy)} | changes
+    d = len(strategy.mean)
+
+    def converted(value: Any) -> Any:
+        has_columns = isinstance(value, np.ndarray) and value.shape[-1:] == (d,)
+        return array_type.array(value) if has_columns else value
+
+    return replace(strategy, **{name: converted(value) for name, value in state.items()})
+
+
+def update_streamed(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
+    """Return the next distribution, from noise that is drawn again, one row at a time."""
+    if (shifts := stream.shifts()) is not None:
+        return strategy.update(shifts, utilities)
+    moments = strategy.moments()
+    for i, noise in enumerate(stream.rows()):
+        moments = strategy.accumulate(moments, noise, utilities[..., i : i + 1])
+    return strategy.step(moments)
+
+
+def compiled(strategy: Strategy) -> Strategy:
+    """Return ``strategy`` with its compiled path active, if it has one."""
+    has_one = any(field.name == "fast" for field in fields(strategy))
+    return replace(strategy, fast=True) if has_one else strategy
