@@ -17,7 +17,7 @@ from r1nes.arrays.compiled import available
 from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.matching import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.ranking import best_first, ranking
-from r1nes.sampling.gaussian import SETUP, Noise, Seed, seed_sequence
+from r1nes.sampling.gaussian import SETUP, GaussianNoise, Seed, seed_sequence
 from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent, Source
 from r1nes.sampling.orthogonal import Directions
 from r1nes.sampling.streaming import Stream, update
@@ -166,7 +166,7 @@ class Optimizer:
             ftol=at_least_zero("ftol", ftol),
             max_condition=positive("max_condition", max_condition),
         )
-        setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
+        setup = GaussianNoise(self.seed, 1, mean.dtype).stream(SETUP)
         centre = mean if box is None else box.unfold(mean)
         start = strategy_type.start(centre, sigma0, setup, **settings)
         self.strategy: Strategy = placed(start, self.array_type)
@@ -391,7 +391,7 @@ class Optimizer:
         source = (
             Directions(self.seed, width, array_type.dtype, self.popsize)
             if self.strategy.orthogonal
-            else Noise(self.seed, width, array_type.dtype)
+            else GaussianNoise(self.seed, width, array_type.dtype)
         )
         return Sent(source, array_type) if on_device else source
 

@@ -17,7 +17,7 @@ from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import available
 from r1nes.ranking import assign, best_first
-from r1nes.sampling.gaussian import BLOCK, Noise
+from r1nes.sampling.gaussian import BLOCK, GaussianNoise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.strategy import RkNES
 from support.functions import cigar, rosenbrock
@@ -156,14 +156,16 @@ def test_single_precision_is_not_widened(method: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_numba_draws_numpys_numbers(width: int, dtype: type) -> None:
     """A million of each: some 10,000 of them come from the slivers, some 250 from the tail."""
-    ours, numpys = (Noise(np.random.SeedSequence(3), width, np.dtype(dtype)) for _ in range(2))
+    ours, numpys = (GaussianNoise(np.random.SeedSequence(3), width, np.dtype(dtype)) for _ in range(2))
     ours.fast = True
     rows = 1_000_000 // width
     np.testing.assert_array_equal(ours.rows(2, 0, rows), numpys.rows(2, 0, rows))
 
 
 def test_single_precision_noise_is_rounded_double_precision() -> None:
-    single, double = (Noise(np.random.SeedSequence(3), 5000, np.dtype(t)) for t in (np.float32, np.float64))
+    single, double = (
+        GaussianNoise(np.random.SeedSequence(3), 5000, np.dtype(t)) for t in (np.float32, np.float64)
+    )
     np.testing.assert_array_equal(single.rows(1, 0, 3), double.rows(1, 0, 3).astype(np.float32))
 
 

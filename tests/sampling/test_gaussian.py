@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from r1nes.sampling.gaussian import BLOCK, Noise, seed_sequence
+from r1nes.sampling.gaussian import BLOCK, GaussianNoise, seed_sequence
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
-def noise(seed: int = 1, width: int = 10, dtype: np.dtype[np.floating] = DOUBLE) -> Noise:
-    return Noise(np.random.SeedSequence(seed), width, dtype)
+def noise(seed: int = 1, width: int = 10, dtype: np.dtype[np.floating] = DOUBLE) -> GaussianNoise:
+    return GaussianNoise(np.random.SeedSequence(seed), width, dtype)
 
 
 @pytest.mark.parametrize("width", [1, 3, 100, BLOCK // 2 + 1, BLOCK + 5])

@@ -42,7 +42,7 @@ def seed_sequence(rng: Seed) -> np.random.SeedSequence:
     )
 
 
-class Noise:
+class GaussianNoise:
     """Rows of ``width`` standard normal numbers, keyed by generation and sample."""
 
     def __init__(self, seed: np.random.SeedSequence, width: int, dtype: np.dtype[Any]) -> None:

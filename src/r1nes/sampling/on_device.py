@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array, ArrayType, like, namespace
-from r1nes.sampling.gaussian import BLOCK, Noise
+from r1nes.sampling.gaussian import BLOCK, GaussianNoise
 from r1nes.sampling.orthogonal import DENSE, Directions
 
 NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
@@ -22,7 +22,7 @@ NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
 class Sent:
     """Rows of noise from the host."""
 
-    def __init__(self, source: Noise | Directions, array_type: ArrayType) -> None:
+    def __init__(self, source: GaussianNoise | Directions, array_type: ArrayType) -> None:
         """Nothing is drawn yet."""
         self._source, self._array_type = source, array_type
 
@@ -51,7 +51,7 @@ class Drawn:
         """Nothing is drawn yet."""
         self._seed, self._width, self._array_type = seed, width, array_type
         self._rows_per_block = min(per_generation, max(1, BLOCK // width))
-        self.fast = False  # as for Noise, but numba has no part in it
+        self.fast = False  # as for GaussianNoise, but numba has no part in it
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
         """The noise of samples ``start`` to ``stop`` − 1, one per row."""
@@ -153,7 +153,7 @@ class DrawnDirections(Directions):
         return self._array_type.normal(_key(self._seed, stream, number), shape)
 
 
-Source = Noise | Directions | Sent | Drawn
+Source = GaussianNoise | Directions | Sent | Drawn
 
 
 def _signs(x: Array) -> Array:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import LONG_STRIP, compiled
 from r1nes.arrays.loops import multiply
-from r1nes.sampling.gaussian import Noise
+from r1nes.sampling.gaussian import GaussianNoise
 
 DENSE = 8
 PAIRED = 4  # variables per direction of a generation, up to which each direction has its opposite
@@ -74,7 +74,7 @@ def _in_a_row(n: int, d: int) -> tuple[int, NDArray[np.int8], NDArray[np.int64]]
 
 
 class Directions:
-    """Rows of ``width`` numbers, orthogonal in blocks, with the interface of ``Noise``."""
+    """Rows of ``width`` numbers, orthogonal in blocks, with the interface of ``GaussianNoise``."""
 
     def __init__(
         self, seed: np.random.SeedSequence, width: int, dtype: np.dtype[Any], per_generation: int
@@ -86,7 +86,7 @@ class Directions:
         self.rows_at_once = width * max(1, TABLE // width**2)
         self._table_fits = width <= DENSE or width**2 <= TABLE or self.pairs > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
-        self._noise = Noise(seed, width, dtype)
+        self._noise = GaussianNoise(seed, width, dtype)
         self._in_a_row = _in_a_row(self.pairs, width)
         self._table: Array = np.empty((0, width))  # small blocks: rows that are at hand
         self._first = 0  # which row is the first of them
