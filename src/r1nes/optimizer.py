@@ -19,7 +19,7 @@ from r1nes.matching import Pending, checked_points, checked_values, marks_of, pl
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise, Seed, seed_sequence
 from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent, Source
-from r1nes.sampling.orthogonal import Directions
+from r1nes.sampling.orthogonal import OrthogonalDirections
 from r1nes.sampling.streaming import Stream, update
 from r1nes.settings import (
     checked_popsize,
@@ -389,7 +389,7 @@ class Optimizer:
             kind = DrawnDirections if self.strategy.orthogonal else Drawn
             return kind(self.seed, width, array_type, self.popsize)
         source = (
-            Directions(self.seed, width, array_type.dtype, self.popsize)
+            OrthogonalDirections(self.seed, width, array_type.dtype, self.popsize)
             if self.strategy.orthogonal
             else GaussianNoise(self.seed, width, array_type.dtype)
         )

@@ -7,16 +7,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.sampling.orthogonal import DENSE, Directions, Shifts, _orthogonal_matrices
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, Shifts, _orthogonal_matrices
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
 
-def directions(d: int, per_generation: int = 1, seed: int = 1, dtype: type = np.float64) -> Directions:
-    return Directions(np.random.SeedSequence(seed), d, np.dtype(dtype), per_generation)
+def directions(
+    d: int, per_generation: int = 1, seed: int = 1, dtype: type = np.float64
+) -> OrthogonalDirections:
+    return OrthogonalDirections(np.random.SeedSequence(seed), d, np.dtype(dtype), per_generation)
 
 
-def in_a_row(source: Directions, count: int) -> Array:
+def in_a_row(source: OrthogonalDirections, count: int) -> Array:
     generations = -(-count // source.per_generation)
     rows = [source.rows(g + 1, 0, source.per_generation) for g in range(generations)]
     return np.concatenate(rows)[:count]

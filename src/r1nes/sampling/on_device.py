@@ -14,7 +14,7 @@ import numpy as np
 
 from r1nes.arrays import Array, ArrayType, like, namespace
 from r1nes.sampling.gaussian import BLOCK, GaussianNoise
-from r1nes.sampling.orthogonal import DENSE, Directions
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections
 
 NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
 
@@ -22,7 +22,7 @@ NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
 class Sent:
     """Rows of noise from the host."""
 
-    def __init__(self, source: GaussianNoise | Directions, array_type: ArrayType) -> None:
+    def __init__(self, source: GaussianNoise | OrthogonalDirections, array_type: ArrayType) -> None:
         """Nothing is drawn yet."""
         self._source, self._array_type = source, array_type
 
@@ -67,8 +67,8 @@ class Drawn:
     draw = rows
 
 
-class DrawnDirections(Directions):
-    """Orthogonal directions, as those of ``Directions``, from the device's generator and made there."""
+class DrawnDirections(OrthogonalDirections):
+    """Orthogonal directions from the device's generator and made there."""
 
     def __init__(
         self, seed: np.random.SeedSequence, width: int, array_type: ArrayType, per_generation: int
@@ -153,7 +153,7 @@ class DrawnDirections(Directions):
         return self._array_type.normal(_key(self._seed, stream, number), shape)
 
 
-Source = GaussianNoise | Directions | Sent | Drawn
+Source = GaussianNoise | OrthogonalDirections | Sent | Drawn
 
 
 def _signs(x: Array) -> Array:

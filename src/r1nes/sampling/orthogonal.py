@@ -73,7 +73,7 @@ def _in_a_row(n: int, d: int) -> tuple[int, NDArray[np.int8], NDArray[np.int64]]
     return n * d, np.ones(d, np.int8), d * np.arange(n)
 
 
-class Directions:
+class OrthogonalDirections:
     """Rows of ``width`` numbers, orthogonal in blocks, with the interface of ``GaussianNoise``."""
 
     def __init__(

@@ -9,7 +9,7 @@ from r1nes.arrays import Array
 from r1nes.arrays.tiles import room
 from r1nes.bounds import Box
 from r1nes.sampling.on_device import Source
-from r1nes.sampling.orthogonal import Directions
+from r1nes.sampling.orthogonal import OrthogonalDirections
 from r1nes.strategies import Strategy
 
 
@@ -53,7 +53,7 @@ class Stream:
 
     def shifts(self) -> Any:
         """The noise of all points, if it takes no memory."""
-        if not isinstance(self._noise, Directions):
+        if not isinstance(self._noise, OrthogonalDirections):
             return None
         return self._noise.shifts(self._generation, 0, self._popsize)
 
