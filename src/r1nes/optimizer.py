@@ -18,7 +18,7 @@ from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.matching import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise, Seed, seed_sequence
-from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent, Source
+from r1nes.sampling.on_device import DeviceDirections, DeviceNoise, HostNoise, NoiseSource
 from r1nes.sampling.orthogonal import OrthogonalDirections
 from r1nes.sampling.streaming import Stream, update
 from r1nes.settings import (
@@ -378,7 +378,7 @@ class Optimizer:
                 self.strategy = replace(self.strategy, fast=True)
             self._noise.fast = self.strategy.fast or not self.strategy.orthogonal
 
-    def _source(self, noise: str | None) -> Source:
+    def _source(self, noise: str | None) -> NoiseSource:
         if noise not in (None, "device"):
             raise ValueError(f"noise must be None or 'device', got {noise!r}")
         array_type, width = self.array_type, self.strategy.noise_size
@@ -386,14 +386,14 @@ class Optimizer:
         if noise == "device":
             if not on_device:
                 raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
-            kind = DrawnDirections if self.strategy.orthogonal else Drawn
+            kind = DeviceDirections if self.strategy.orthogonal else DeviceNoise
             return kind(self.seed, width, array_type, self.popsize)
         source = (
             OrthogonalDirections(self.seed, width, array_type.dtype, self.popsize)
             if self.strategy.orthogonal
             else GaussianNoise(self.seed, width, array_type.dtype)
         )
-        return Sent(source, array_type) if on_device else source
+        return HostNoise(source, array_type) if on_device else source
 
     def _draw(self) -> Any:
         if self._pending is None:

@@ -17,7 +17,7 @@ jax = pytest.importorskip("jax")
 import r1nes  # noqa: E402
 from r1nes import Optimizer  # noqa: E402
 from r1nes.arrays.libraries import _namespace_of  # noqa: E402
-from r1nes.sampling.on_device import DrawnDirections  # noqa: E402
+from r1nes.sampling.on_device import DeviceDirections  # noqa: E402
 from r1nes.sampling.orthogonal import OrthogonalDirections  # noqa: E402
 from r1nes.strategies import STRATEGIES  # noqa: E402
 from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain  # noqa: E402
@@ -365,7 +365,7 @@ class TestNoiseOfTheDevice:
         optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, noise="device", rng=1)
         host = Optimizer(np.zeros(d), 0.5, popsize=popsize, rng=1)
         drawn, sent = optimizer._noise, host._noise
-        assert isinstance(drawn, DrawnDirections)
+        assert isinstance(drawn, DeviceDirections)
         assert isinstance(sent, OrthogonalDirections)
         pairs = drawn.pairs
         assert pairs == sent.pairs

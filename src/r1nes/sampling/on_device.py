@@ -19,7 +19,7 @@ from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections
 NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
 
 
-class Sent:
+class HostNoise:
     """Rows of noise from the host."""
 
     def __init__(self, source: GaussianNoise | OrthogonalDirections, array_type: ArrayType) -> None:
@@ -42,7 +42,7 @@ class Sent:
         self._source.fast = fast
 
 
-class Drawn:
+class DeviceNoise:
     """Rows of ``width`` standard normal numbers from the device's generator."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Drawn:
     draw = rows
 
 
-class DrawnDirections(OrthogonalDirections):
+class DeviceDirections(OrthogonalDirections):
     """Orthogonal directions from the device's generator and made there."""
 
     def __init__(
@@ -153,7 +153,7 @@ class DrawnDirections(OrthogonalDirections):
         return self._array_type.normal(_key(self._seed, stream, number), shape)
 
 
-Source = GaussianNoise | OrthogonalDirections | Sent | Drawn
+NoiseSource = GaussianNoise | OrthogonalDirections | HostNoise | DeviceNoise
 
 
 def _signs(x: Array) -> Array:

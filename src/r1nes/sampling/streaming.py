@@ -8,7 +8,7 @@ from typing import Any
 from r1nes.arrays import Array
 from r1nes.arrays.tiles import room
 from r1nes.bounds import Box
-from r1nes.sampling.on_device import Source
+from r1nes.sampling.on_device import NoiseSource
 from r1nes.sampling.orthogonal import OrthogonalDirections
 from r1nes.strategies import Strategy
 
@@ -21,7 +21,7 @@ class Stream:
     """
 
     def __init__(
-        self, strategy: Strategy, noise: Source, generation: int, popsize: int, box: Box | None
+        self, strategy: Strategy, noise: NoiseSource, generation: int, popsize: int, box: Box | None
     ) -> None:
         """Nothing is drawn yet."""
         self._strategy, self._noise, self._generation = strategy, noise, generation
