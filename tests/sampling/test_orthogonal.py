@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, Shifts, _orthogonal_matrices
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, ShiftedSequence, _orthogonal_matrices
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
@@ -79,7 +79,7 @@ def test_shifts_are_the_same_directions() -> None:
         if generation == 11:
             assert_array_equal(shifts, rows)
             continue
-        assert isinstance(shifts, Shifts)
+        assert isinstance(shifts, ShiftedSequence)
         for start, row in zip(shifts.starts, rows, strict=True):
             assert_array_equal(np.roll(shifts.sequence[: shifts.period], -start) * shifts.signs, row)
 
@@ -93,7 +93,7 @@ def test_shifts_of_pairs_are_the_same_directions(d: int, n: int) -> None:
     for generation in range(1, generations, 1 + generations // 300):
         shifts, rows = source.draw(generation, 0, n), plain.rows(generation, 0, n)
         assert_array_equal(plain.draw(generation, 0, n), rows)
-        if isinstance(shifts, Shifts):
+        if isinstance(shifts, ShiftedSequence):
             kept += 1
             made = np.array([shifts.sequence[start : start + d] * shifts.signs for start in shifts.starts])
             assert shifts.n == n

@@ -43,7 +43,7 @@ def paired(n: int, d: int) -> bool:
     return d <= PAIRED * n
 
 
-class Shifts(NamedTuple):
+class ShiftedSequence(NamedTuple):
     """Directions that are not made yet: numbers of the ``sequence``, from each of the ``starts`` on.
 
     It begins again after a period; and at its end it has begun again already, by the columns of a strip.
@@ -61,11 +61,11 @@ class Shifts(NamedTuple):
         return self.starts.size * (1 + self.mirrored)
 
 
-def as_shifts(directions: Array | Shifts) -> Shifts:
+def as_shifts(directions: Array | ShiftedSequence) -> ShiftedSequence:
     """Directions that are made are a sequence as well, one after the other."""
-    if isinstance(directions, Shifts):
+    if isinstance(directions, ShiftedSequence):
         return directions
-    return Shifts(directions.ravel(), *_in_a_row(*directions.shape), mirrored=False)
+    return ShiftedSequence(directions.ravel(), *_in_a_row(*directions.shape), mirrored=False)
 
 
 @cache
@@ -114,23 +114,23 @@ class OrthogonalDirections:
         return out
 
     def draw(
-        self, generation: int, start: int, stop: int, out: Array | Shifts | None = None
-    ) -> Array | Shifts:
+        self, generation: int, start: int, stop: int, out: Array | ShiftedSequence | None = None
+    ) -> Array | ShiftedSequence:
         """The directions of samples ``start`` to ``stop`` − 1, made or not; to be read only."""
         if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation and self._table_fits:
             at = self._at((generation - 1) * self.pairs, self.pairs)
             if at + self.pairs <= len(self._table):
                 if self.fast:
                     numbers = self._table.ravel()[at * self.width : (at + self.pairs) * self.width]
-                    return Shifts(numbers, *self._in_a_row, True)
+                    return ShiftedSequence(numbers, *self._in_a_row, True)
                 rows = self._table[at : at + self.pairs]
                 return np.concatenate([rows, -rows])
         shifts = self.shifts(generation, start, stop)
         if shifts is not None:
             return shifts
-        return self.rows(generation, start, stop, None if isinstance(out, Shifts) else out)
+        return self.rows(generation, start, stop, None if isinstance(out, ShiftedSequence) else out)
 
-    def shifts(self, generation: int, start: int, stop: int) -> Shifts | None:
+    def shifts(self, generation: int, start: int, stop: int) -> ShiftedSequence | None:
         """Directions that are not made yet, if compiled arithmetic can make them, of one large block."""
         if not self.fast or self._table_fits or self.pairs or self.dtype != np.float64:
             return None
@@ -139,7 +139,7 @@ class OrthogonalDirections:
             return None
         self._make_sequence(block)
         starts = self._starts(row, row + stop - start)
-        return Shifts(self._sequence, self.width, self._signs, starts, mirrored=False)
+        return ShiftedSequence(self._sequence, self.width, self._signs, starts, mirrored=False)
 
     def _starts(self, row: int, end: int) -> NDArray[np.int64]:
         return -self.step * np.arange(row, end) % self.width

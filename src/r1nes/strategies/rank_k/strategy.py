@@ -48,7 +48,7 @@ import numpy as np
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.tiles import room
 from r1nes.ranking import linear, logarithmic
-from r1nes.sampling.orthogonal import Shifts, as_shifts, paired
+from r1nes.sampling.orthogonal import ShiftedSequence, as_shifts, paired
 from r1nes.strategies.rank_k import kernels as layer_loops
 from r1nes.strategies.rank_k import points as layer_points
 from r1nes.strategies.rank_k.matrices import LEAST
@@ -163,9 +163,9 @@ class RkNES:
         """Numbers per direction."""
         return int(self.rows.shape[1])
 
-    def sample(self, noise: Array | Shifts, out: Array | None = None) -> Array:
+    def sample(self, noise: Array | ShiftedSequence, out: Array | None = None) -> Array:
         """Points for the directions ``noise``, one per row."""
-        if isinstance(noise, Shifts) or self.fast:
+        if isinstance(noise, ShiftedSequence) or self.fast:
             shifts = as_shifts(noise)
             X = np.empty((shifts.n, self.rows.shape[1])) if out is None else out
             layer_points.points.fast(self.rows, math.exp(self.log_sigma), self.stretches, *shifts, X)
@@ -173,9 +173,9 @@ class RkNES:
         X = room(noise, self.noise_size) if out is None else out
         return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, X)
 
-    def update(self, noise: Array | Shifts, utilities: Array) -> Self:
+    def update(self, noise: Array | ShiftedSequence, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        if not (isinstance(noise, Shifts) or self.fast):
+        if not (isinstance(noise, ShiftedSequence) or self.fast):
             return self.step(self.gather(self.moments(), noise, utilities))
         w = _in_two_rows(utilities)
         if not w[0, 0] and not w[0].any():  # no sample carries any weight
