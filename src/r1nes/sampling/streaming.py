@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from r1nes.arrays import Array
-from r1nes.arrays.tiles import room
+from r1nes.arrays.tiles import new_buffer
 from r1nes.bounds import Box
 from r1nes.sampling.on_device import NoiseSource
 from r1nes.sampling.orthogonal import OrthogonalDirections
@@ -34,7 +34,7 @@ class Stream:
     def __iter__(self) -> Iterator[Array]:
         """Each point, to be evaluated or copied before the next one takes its place."""
         mean = self._strategy.mean
-        out = room(mean[None, :], len(mean))
+        out = new_buffer(mean[None, :], len(mean))
         noise: Any = None
         for i in range(self._popsize):
             noise = self._noise.draw(self._generation, i, i + 1, noise)

@@ -19,7 +19,7 @@ import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.compiled import compiled, strip
-from r1nes.arrays.tiles import Room, added, filled, room
+from r1nes.arrays.tiles import Buffer, accumulate_tiles, compute_tiles, new_buffer
 from r1nes.ranking import logarithmic
 
 
@@ -70,7 +70,7 @@ class SNES:
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = room(noise, len(self.mean)) if out is None else out
+        X = new_buffer(noise, len(self.mean)) if out is None else out
         if not self.fast:
             return _points(self.mean, self.scales, noise, X)
         _points_loops.fast(self.mean, self.scales, noise, X)
@@ -130,7 +130,7 @@ class SNES:
         return {"min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
 
 
-def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
+def _points(mean: Array, scales: Array, noise: Array, X: Buffer) -> Array:
     """Points x = μ + σs, ~ N(μ, diag(σ²))."""
     xp = namespace(noise)
 
@@ -139,7 +139,7 @@ def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
         x += mean[c]
         return x
 
-    return filled(formula, X)
+    return compute_tiles(formula, X)
 
 
 def _gather(noise: Array, w: Array, moments: Array) -> Array:
@@ -150,7 +150,7 @@ def _gather(noise: Array, w: Array, moments: Array) -> Array:
         s = noise[:, c]
         return weights @ (s * s) - total, weights @ s
 
-    return added(formula, len(noise), moments)
+    return accumulate_tiles(formula, len(noise), moments)
 
 
 def _step(

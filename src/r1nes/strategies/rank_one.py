@@ -33,7 +33,7 @@ import numpy as np
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
 from r1nes.arrays.compiled import compiled, kernel, part, strip
 from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
-from r1nes.arrays.tiles import ALL, Room, columns, filled, room
+from r1nes.arrays.tiles import ALL, Buffer, column_slices, compute_tiles, new_buffer
 from r1nes.ranking import logarithmic
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
@@ -90,7 +90,7 @@ class R1NES:
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = room(noise, len(self.mean)) if out is None else out
+        X = new_buffer(noise, len(self.mean)) if out is None else out
         if not self.fast:
             return _points(self.mean, self.sigma, self.u, noise, X)
         _points_loops.fast(self.mean, self.sigma, self.u, noise, X)
@@ -152,7 +152,7 @@ class R1NES:
         return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u.dot(self.u))}  # faster than @
 
 
-def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array:
+def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Buffer) -> Array:
     """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
     xp, d = namespace(noise), len(mean)
     y, z = noise[:, :d], noise[:, d:]
@@ -164,7 +164,7 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array
         x += mean[c]
         return x
 
-    return filled(formula, X)
+    return compute_tiles(formula, X)
 
 
 def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
@@ -173,7 +173,7 @@ def _gather(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Mo
     y, z = noise[:, :d], host(noise[:, d])
     r = math.sqrt(u @ u)
     p, q = np.zeros(n, w.dtype), np.zeros(n, w.dtype)
-    for c in columns(n, d) if on_host(noise) else [ALL]:
+    for c in column_slices(n, d) if on_host(noise) else [ALL]:
         p += host(y[:, c] @ u[c])
         q += host(xp.einsum("ij,ij->i", y[:, c], y[:, c]))  # not of the standard, but in all libraries
     p /= r

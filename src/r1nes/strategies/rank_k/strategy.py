@@ -46,7 +46,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.arrays.tiles import room
+from r1nes.arrays.tiles import new_buffer
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.orthogonal import ShiftedSequence, as_shifts, paired
 from r1nes.strategies.rank_k import kernels as layer_loops
@@ -170,7 +170,7 @@ class RkNES:
             X = np.empty((shifts.n, self.rows.shape[1])) if out is None else out
             layer_points.points.fast(self.rows, math.exp(self.log_sigma), self.stretches, *shifts, X)
             return X
-        X = room(noise, self.noise_size) if out is None else out
+        X = new_buffer(noise, self.noise_size) if out is None else out
         return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, X)
 
     def update(self, noise: Array | ShiftedSequence, utilities: Array) -> Self:
