@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import available
+from r1nes.arrays.compiled import numba_available
 from r1nes.ranking import FEW, assign, best_first, logarithmic, ranking
 from support import oracles
 
@@ -72,7 +72,7 @@ def test_the_sum_is_kept(values: list[float]) -> None:
     assert w.sum() == pytest.approx(1.0) or not w.any()
 
 
-@pytest.mark.skipif(not available(), reason="numba is not installed")
+@pytest.mark.skipif(not numba_available(), reason="numba is not installed")
 @pytest.mark.parametrize("rows", [1, 2])
 @given(values=some_values)
 def test_compiled_ranking_is_the_same(values: list[float], rows: int) -> None:

@@ -13,7 +13,7 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from r1nes.arguments import at_least_zero, count, number, positive
 from r1nes.arrays import Array, as_start, copied, host
-from r1nes.arrays.compiled import available
+from r1nes.arrays.compiled import numba_available
 from r1nes.bounds import BoundsLike, Box, as_edges
 from r1nes.matching import Pending, checked_points, checked_values, marks_of, places_in, rows_of
 from r1nes.ranking import best_first, ranking
@@ -373,7 +373,7 @@ class Optimizer:
     def _compile(self) -> None:
         """From now on with numba, if it is there; when, depends on the run alone: it can be repeated."""
         self._fast = True
-        if available():
+        if numba_available():
             if self.array_type.library == "numpy" and self.array_type.dtype == np.float64:
                 self.strategy = replace(self.strategy, fast=True)
             self._noise.fast = self.strategy.fast or not self.strategy.orthogonal

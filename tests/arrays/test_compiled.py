@@ -15,7 +15,7 @@ import pytest
 import r1nes.optimizer
 from r1nes import Optimizer
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import available
+from r1nes.arrays.compiled import numba_available
 from r1nes.ranking import assign, best_first
 from r1nes.sampling.gaussian import BLOCK, GaussianNoise
 from r1nes.strategies import STRATEGIES
@@ -23,7 +23,7 @@ from r1nes.strategies.rank_k.strategy import RkNES
 from support.functions import cigar, rosenbrock
 
 METHODS = sorted(STRATEGIES)
-needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
+needs_numba = pytest.mark.skipif(not numba_available(), reason="numba is not installed")
 
 
 def run(optimizer: Optimizer, generations: int, fun: Callable[[Array], Any] = rosenbrock) -> list[Array]:
@@ -196,13 +196,13 @@ def test_without_numba_a_long_run_goes_on_with_numpy(monkeypatch: pytest.MonkeyP
     expected = run(Optimizer(np.zeros(6), 0.5, rng=1), 10)
     at_once(monkeypatch)
     monkeypatch.setitem(sys.modules, "numba", None)
-    available.cache_clear()
+    numba_available.cache_clear()
     try:
         optimizer = Optimizer(np.zeros(6), 0.5, rng=1)
         np.testing.assert_array_equal(run(optimizer, 10), expected)
         assert not optimizer.strategy.fast
     finally:
-        available.cache_clear()
+        numba_available.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r1nes.arrays.compiled import kernel, loop
+from r1nes.arrays.compiled import inline_kernel, kernel
 from r1nes.arrays.libraries import Array
 
 TINY = 1e-37  # a variance that is as good as 0
 
 
-@loop
+@inline_kernel
 def dot(x: Array, y: Array) -> float:
     """xᵀy."""
     total = 0.0
@@ -23,7 +23,7 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@loop
+@inline_kernel
 def total_of(x: Array) -> float:
     """Its sum."""
     total = 0.0
@@ -32,14 +32,14 @@ def total_of(x: Array) -> float:
     return total
 
 
-@loop
+@inline_kernel
 def add(out: Array, factor: float, x: Array) -> None:
     """Add ``factor`` times ``x``, in place."""
     for j in range(out.size):
         out[j] += factor * x[j]
 
 
-@loop
+@inline_kernel
 def add_rows(out: Array, sign: float, factors: Array, rows: Array, at: int) -> None:
     """Add ``factors`` times ``rows``, from column ``at`` on; three at a time, to read ``out`` less often."""
     n, width = factors.size, out.size
@@ -52,7 +52,7 @@ def add_rows(out: Array, sign: float, factors: Array, rows: Array, at: int) -> N
         add(out, sign * factors[i], rows[i, at : at + width])
 
 
-@loop
+@inline_kernel
 def add_squares(out: Array, factor: float, x: Array) -> None:
     """Add ``factor`` times the squares of ``x``, in place."""
     for j in range(out.size):
@@ -74,7 +74,7 @@ def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int,
     )
 
 
-@loop
+@inline_kernel
 def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, float, float]:
     """Of ``x``, which is read but once, with each of four pieces of a sequence."""
     a, b, c, d = _four(sequence, starts, x.size)
@@ -87,7 +87,7 @@ def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, flo
     return of_a, of_b, of_c, of_d
 
 
-@loop
+@inline_kernel
 def four_powers(sequence: Array, starts: Any, width: int) -> tuple[float, float, float, float]:
     """The sum of the squares of each of four pieces of a sequence."""
     a, b, c, d = _four(sequence, starts, width)
@@ -100,7 +100,7 @@ def four_powers(sequence: Array, starts: Any, width: int) -> tuple[float, float,
     return of_a, of_b, of_c, of_d
 
 
-@loop
+@inline_kernel
 def add_four(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
     """Add ``factors`` times four pieces of a sequence, in place."""
     a, b, c, d = _four(sequence, starts, out.size)
@@ -109,7 +109,7 @@ def add_four(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
         out[j] += of_a * a[j] + of_b * b[j] + of_c * c[j] + of_d * d[j]
 
 
-@loop
+@inline_kernel
 def add_four_squares(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
     """Add ``factors`` times the squares of four pieces of a sequence, in place."""
     a, b, c, d = _four(sequence, starts, out.size)
@@ -118,62 +118,62 @@ def add_four_squares(out: Array, factors: Array, sequence: Array, starts: Any) -
         out[j] += of_a * a[j] * a[j] + of_b * b[j] * b[j] + of_c * c[j] * c[j] + of_d * d[j] * d[j]
 
 
-@loop
+@inline_kernel
 def _four(sequence: Array, starts: Any, width: int) -> tuple[Array, Array, Array, Array]:
     a, b, c, d = starts
     return sequence[a : a + width], sequence[b : b + width], sequence[c : c + width], sequence[d : d + width]
 
 
-@loop
+@inline_kernel
 def combine(out: Array, of_x: float, x: Array, of_y: float, y: Array) -> None:
     """A sum of two vectors, with factors."""
     for j in range(out.size):
         out[j] = of_x * x[j] + of_y * y[j]
 
 
-@loop
+@inline_kernel
 def copy_to(out: Array, x: Array) -> None:
     """Elementwise."""
     for j in range(out.size):
         out[j] = x[j]
 
 
-@loop
+@inline_kernel
 def fill_with(out: Array, value: float) -> None:
     """Every element."""
     for j in range(out.size):
         out[j] = value
 
 
-@loop
+@inline_kernel
 def multiply(out: Array, x: Array, y: Any) -> None:
     """Elementwise, as far as ``x`` goes."""
     for j in range(x.size):
         out[j] = x[j] * y[j]
 
 
-@loop
+@inline_kernel
 def multiply_by(out: Array, x: Any) -> None:
     """In place; ``multiply`` would have to expect that its arguments overlap, and go one by one."""
     for j in range(out.size):
         out[j] *= x[j]
 
 
-@loop
+@inline_kernel
 def divide_by(out: Array, x: Array) -> None:
     """In place."""
     for j in range(out.size):
         out[j] /= x[j]
 
 
-@loop
+@inline_kernel
 def divide(out: Array, x: Array, y: Array) -> None:
     """Elementwise, as far as ``out`` goes."""
     for j in range(out.size):
         out[j] = x[j] / y[j]
 
 
-@loop
+@inline_kernel
 def exp_small(out: Array, x: Array) -> None:
     """The exponential of numbers from −1 to 1: by its series, without a branch, so that they go abreast."""
     for j in range(out.size):

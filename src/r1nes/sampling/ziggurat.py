@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import compiled, part
+from r1nes.arrays.compiled import compiled, jitable
 
 R = 3.6541528853610087963519472518  # where the tail begins
 STEPS = 2.0**52  # of which a width consists
@@ -54,7 +54,7 @@ def layers() -> Layers:
 WIDTH, COVERED, HEIGHT = layers()
 
 
-@part
+@jitable
 def _word(a: Any, b: Any, c: Any, counter: Any) -> tuple[Any, Any, Any, Any, Any]:
     """The next state of SFC64 and, last, the word it gives."""
     word = a + b + counter
@@ -62,7 +62,7 @@ def _word(a: Any, b: Any, c: Any, counter: Any) -> tuple[Any, Any, Any, Any, Any
     return b ^ (b >> np.uint64(11)), c + (c << np.uint64(3)), turned + word, counter + np.uint64(1), word
 
 
-@part
+@jitable
 def _fraction(word: Any) -> Any:
     """A number from 0 to 1, of the upper 53 bits."""
     return np.float64(np.int64(word >> np.uint64(11))) * 2.0**-53

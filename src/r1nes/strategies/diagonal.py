@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.arrays.compiled import compiled, strip
+from r1nes.arrays.compiled import compiled, strip_width
 from r1nes.arrays.tiles import Buffer, accumulate_tiles, compute_tiles, new_buffer
 from r1nes.ranking import logarithmic
 
@@ -167,7 +167,7 @@ def _step(
 @compiled
 def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> None:
     n, d = noise.shape
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         m, s = mean[start : start + width], scales[start : start + width]
         for i in range(n):
@@ -189,7 +189,7 @@ def _update_loops(
 ) -> None:
     """The next μ and σ, where ∇μ and ∇σ have been before."""
     n, d = noise.shape
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         stop = min(start + width, d)
         ws, wss = next_mean[start:stop], next_scales[start:stop]

@@ -28,7 +28,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, copied, host, like, namespace, on_host
-from r1nes.arrays.compiled import TILE
+from r1nes.arrays.tiles import TILE
 from r1nes.ranking import logarithmic
 
 

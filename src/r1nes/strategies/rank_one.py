@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.arrays.compiled import compiled, kernel, part, strip
+from r1nes.arrays.compiled import compiled, jitable, kernel, strip_width
 from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
 from r1nes.arrays.tiles import ALL, Buffer, column_slices, compute_tiles, new_buffer
 from r1nes.ranking import logarithmic
@@ -205,7 +205,7 @@ def _step(
     )
 
 
-@part
+@jitable
 def _shape(
     r: float, wbp: float, wbb: float, wq: float, power: float, rate_shape: float
 ) -> tuple[float, float]:
@@ -228,7 +228,7 @@ def _shape(
 @compiled
 def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
     n, d = X.shape
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         m, v = mean[start : start + width], u[start : start + width]
         for i in range(n):
@@ -279,7 +279,7 @@ def _update_loops(
 def _project(u: Array, noise: Array, starts: Any, along: Array, squares: Array) -> float:
     """Add uᵀy and ‖y‖²; uᵀu."""
     n, d, power = along.size, u.size, 0.0
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         v = u[start : start + width]
         power += dot(v, v)
@@ -296,7 +296,7 @@ def _project(u: Array, noise: Array, starts: Any, along: Array, squares: Array) 
 def _add_weighted(noise: Array, starts: Any, weights: Array, wy: Array, wby: Array) -> float:
     """Σ w y and Σ w b y; the square of the length of the second."""
     n, d, power = starts.size, wy.size, 0.0
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         stop = min(start + width, d)
         fill_with(wy[start:stop], 0.0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import compiled, kernel, strip
+from r1nes.arrays.compiled import compiled, kernel, strip_width
 from r1nes.arrays.loops import (
     add,
     add_four,
@@ -72,7 +72,7 @@ def update(
 ) -> tuple[float, float, float]:
     """The next λ, noise in the signal and largest of D; all else is put into the arrays for it."""
     n, k, d = w.shape[1], c.size, rows.shape[1]
-    V, width = rows[FIRST:], min(strip(n, d), d)
+    V, width = rows[FIRST:], min(strip_width(n, d), d)
     total, of_shape, of_mean = total_of(w[1]), dot(w[1], w[1]), dot(w[0], w[0])
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
     c_sigma, memory = (mu + 2) / (d + mu + 5), 0.7 / d
