@@ -166,7 +166,7 @@ class TestRefusals:
     @every_other
     def test_other_widths(self, library: str, width: str) -> None:
         x0 = maker(library)([1, 0, 1], width)
-        with pytest.raises(TypeError, match=f"x0 of {library} must be float32 or float64, got {width}"):
+        with pytest.raises(TypeError, match=f"float32 or float64, got a {library} array of {width}"):
             Optimizer(x0, rng=1)
 
     @every_other
@@ -310,7 +310,7 @@ class TestCheckpoints:
     ) -> None:
         started(library).save(tmp_path / "run")
         monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' brings it"):
+        with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' installs it"):
             Optimizer.load(tmp_path / "run")
 
 
@@ -321,7 +321,7 @@ def test_a_missing_extra_is_named(library: str, monkeypatch: pytest.MonkeyPatch)
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
     _namespace_of.cache_clear()
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' brings it"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' installs it"):
         started(library)
 
 
