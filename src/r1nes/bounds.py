@@ -60,11 +60,9 @@ class Box:
         if inside.all():
             return points
         t = abs(points - self._face + sign * m) % (2 * H)
-        t = xp.minimum(t, 2 * H - t)  # distance from a turning point; the next is at H
-        distance = xp.minimum(t, H - t)
-        depth = xp.where(
-            distance < 2 * m, distance * distance / (4 * m), distance - m
-        )  # inside the nearer face
+        t = xp.minimum(t, 2 * H - t)  # distance from one turning point; the next one is at H
+        near = xp.minimum(t, H - t)  # distance from the nearer turning point
+        depth = xp.where(near < 2 * m, near * near / (4 * m), near - m)  # distance inside the nearer face
         folded = xp.where(t <= H - t, self._face + sign * depth, self._other - sign * depth)
         return xp.where(inside, points, xp.clip(folded, self.lower, self.upper))
 

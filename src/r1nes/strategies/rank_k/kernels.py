@@ -1,9 +1,10 @@
-"""The step of ``layer`` as numba compiles it: the same, with loops for products, and in place.
+"""The step of ``rank_k.step`` for numba: the same equations, with explicit loops and in place.
 
-With many variables a step is nothing but passes over memory, so there are few, each strip by strip. What is
-to be known of the whole before any variable can move are numbers. Two passes add them up, of vectors split
-along and across V: there H, ŷ and the rest are sums of a few vectors, so their products are as well. A third
-pass moves all variables, and a last one takes care of the last digits of V.
+With many variables the cost of a step is its passes over memory, so there are few passes, each strip by
+strip. Before any variable can move, the step needs a few scalars and small matrices. Two passes sum them from
+vectors split along and across V: there H, ŷ and the rest are sums of a few vectors, and so are their
+products. A third pass moves all variables, and a last one restores the orthonormality of V to the last
+digits.
 """
 
 from __future__ import annotations

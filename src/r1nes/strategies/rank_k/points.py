@@ -1,8 +1,7 @@
-"""The points of RkNES as numba compiles them, and the directions that they are made of.
+"""The points of RkNES, compiled, from directions in compact form (``ShiftedSequence``).
 
-A direction is y_j = s_j u_j, where u is as many numbers of the ``sequence`` in a row, from its start on, and
-the ``signs`` s are those of all directions. So V is given the signs instead of each direction, and u is read
-where it lies.
+A direction is y_j = s_j u_j, where u is a slice of the ``sequence`` and all directions share the ``signs`` s.
+So the signs are applied to V once instead of to each direction, and u is read in place.
 """
 
 from __future__ import annotations

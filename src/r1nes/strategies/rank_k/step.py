@@ -1,8 +1,8 @@
 """The arithmetic of RkNES: its points, and the step from one distribution to the next.
 
-The equations are those of ``rank_k``. What a step needs of its samples are sums over them, and ``gather``
-adds them up: Σ w y², Σ w y and PᵀWY. Arrays of d columns are those of any library; c and all else of k rows
-and columns are NumPy's.
+The equations are those of ``rank_k.strategy``. A step depends on its samples only through the weighted sums
+that ``gather`` accumulates: Σ w y², Σ w y and PᵀWY. Arrays of d columns may belong to any library; c and all
+other arrays of k rows and columns are NumPy's.
 """
 
 from __future__ import annotations

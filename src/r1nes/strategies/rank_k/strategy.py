@@ -3,8 +3,8 @@
 The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by
 e^{c_i}: c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy; y is the
 whitened sample, so nothing is ever inverted. Instead of normal vectors the y are orthogonal directions
-(module ``directions``): d in a row look everywhere once, which tells as much about f as half as many again
-that are independent.
+(``sampling.orthogonal``): d of them in a row cover the space evenly and carry as much information about f as
+1.5 d independent ones.
 
 In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I) and the metric is
 ½ tr(G²), so over these covariances it is the projection of G onto what V, c and σ can change: the block along
