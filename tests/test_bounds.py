@@ -1,4 +1,4 @@
-"""Boxes: reflection, and optima on their faces."""
+"""Box bounds: the fold, and optima on faces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ scales = st.floats(1e-6, 1e6)
 
 
 @given(number, st.floats(0, 1e6), scales, st.floats(-1e9, 1e9))
-def test_every_point_lands_in_the_box_and_inner_points_stay(
+def test_fold_maps_into_the_box_and_keeps_inner_points(
     low: float, width: float, sigma: float, z: float
 ) -> None:
     box = box_of((low, low + width), sigma)
@@ -39,7 +39,7 @@ def test_every_point_lands_in_the_box_and_inner_points_stay(
 
 
 @given(number, st.floats(1e-3, 1e3), scales, st.floats(0, 1))
-def test_unfold_undoes_the_fold(low: float, width: float, sigma: float, t: float) -> None:
+def test_unfold_inverts_fold(low: float, width: float, sigma: float, t: float) -> None:
     x = min(low + t * width, low + width)
     box = box_of((low, low + width), sigma)
     z = float(box.unfold(np.array([x]))[0])
@@ -48,8 +48,8 @@ def test_unfold_undoes_the_fold(low: float, width: float, sigma: float, t: float
 
 
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (0.0, None), (None, 1.0), (None, None), (-3.0, -3.0)])
-def test_the_fold_is_smooth_and_turns_at_the_faces(pair: tuple[float | None, float | None]) -> None:
-    """No jumps, no slope steeper than 1, and no kink: the slope changes as slowly as the margin allows."""
+def test_fold_is_smooth_and_turns_at_the_faces(pair: tuple[float | None, float | None]) -> None:
+    """It has no jumps, no slope above 1 and no kinks: the slope changes as slowly as the margin allows."""
     box = box_of(pair, sigma=0.2)
     z = np.linspace(-4, 4, 80_001)
     x = box.fold(z[:, None])[:, 0]
@@ -64,15 +64,15 @@ def test_the_fold_is_smooth_and_turns_at_the_faces(pair: tuple[float | None, flo
 
 
 @pytest.mark.parametrize("side", [(2.0, None), (None, 2.0)])
-def test_one_face_is_mirrored_and_the_other_side_is_free(side: tuple[float | None, float | None]) -> None:
+def test_one_sided_bounds_reflect_only_at_their_face(side: tuple[float | None, float | None]) -> None:
     sign, box = (1 if side[0] is not None else -1), box_of(side, sigma=0.2)
     assert fold(box, 2 + sign * 1e9) == 2 + sign * 1e9
     assert fold(box, 2 - sign * 3.0) == pytest.approx(2 + sign * (3.0 - 2 * 0.1))  # mirrored at 2 ∓ 0.1
 
 
 @pytest.mark.parametrize("method", ["r1nes", "snes", "xnes"])
-def test_an_optimum_on_the_bound_is_found(method: str) -> None:
-    """The nearest point of the box to a point outside: half of the coordinates end on a face."""
+def test_finds_an_optimum_on_the_bounds(method: str) -> None:
+    """Find the point of the box nearest to a point outside: half of its coordinates are on a face."""
     target = np.array([2.0, -3.0, 0.5, 0.25, -0.75, 7.0])
     nearest = np.clip(target, -1, 1)
     evaluated: list[np.ndarray] = []
@@ -95,13 +95,13 @@ def test_an_optimum_on_the_bound_is_found(method: str) -> None:
     assert np.abs(evaluated).max() <= 1
 
 
-def test_the_step_at_a_face_is_about_sigma0() -> None:
-    """Also where the fold is flattest, and however wide the box is."""
+def test_step_at_a_face_is_about_sigma0() -> None:
+    """This holds where the fold is flattest, and for any width of the box."""
     optimizer = r1nes.Optimizer(np.zeros(200), 0.01, bounds=[(0, 1000)] * 200, popsize=50, rng=1)
     assert 0.003 < optimizer.ask().mean() < 0.03
 
 
-def test_a_thousand_variables_with_the_optimum_in_a_corner() -> None:
+def test_finds_an_optimum_in_a_corner_of_1000_dimensions() -> None:
     result = r1nes.minimize(
         lambda X: X.sum(axis=1),
         np.full(1000, 0.5),
@@ -123,22 +123,22 @@ def test_a_thousand_variables_with_the_optimum_in_a_corner() -> None:
         ([(0, 1), (3, 2)], r"low ≤ high, got \(3.0, 2.0\) for variable 1"),
         ([(0, 1), (float("nan"), 2)], "for variable 1"),
         ([(0, 1), (0.6, 2)], r"x0 must lie within bounds, got x0\[1\] = 0.5 outside"),
-        (Bounds([0, 0, 0], [1, 1, 1]), "bounds must fit x0 of 2 variables"),
+        (Bounds([0, 0, 0], [1, 1, 1]), "bounds must match the 2 variables of x0"),
     ],
 )
-def test_bad_bounds_are_refused(bounds: object, message: str) -> None:
+def test_invalid_bounds_are_refused(bounds: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         r1nes.Optimizer([0.5, 0.5], 1.0, bounds=bounds)  # type: ignore[arg-type]
 
 
-def test_the_default_step_fits_the_box() -> None:
+def test_default_sigma0_depends_on_the_box() -> None:
     optimizer = r1nes.Optimizer([0.5, 0.5, 2.0], bounds=[(0, 1), (0, 10), (2, 2)])
     assert optimizer.strategy.sigma == pytest.approx(0.3)
     assert r1nes.Optimizer([0.5, 0.5], bounds=[(0, 1), (0, None)]).strategy.sigma == 1.0
 
 
-def test_the_mean_is_a_point_of_the_box() -> None:
-    """Its minimum is in a corner, where about half of the distribution is beyond the box."""
+def test_mean_is_inside_the_box() -> None:
+    """The minimum is in a corner, so about half of the distribution lies outside the box."""
     optimizer = r1nes.Optimizer(np.full(5, 0.3), bounds=[(0, 1)] * 5, max_evals=600, rng=1)
     outside = 0
     while not optimizer.stop():
@@ -150,7 +150,7 @@ def test_the_mean_is_a_point_of_the_box() -> None:
     np.testing.assert_allclose(optimizer.mean, 0, atol=0.01)
 
 
-def test_without_a_box_the_mean_is_that_of_the_distribution() -> None:
+def test_without_bounds_mean_is_a_copy_of_the_distribution_mean() -> None:
     optimizer = r1nes.Optimizer(np.ones(5), 0.5, rng=1)
     X = optimizer.ask()
     optimizer.tell(X, X.sum(axis=1))

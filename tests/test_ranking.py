@@ -1,4 +1,4 @@
-"""Ranks, ties, NaN and infinities."""
+"""Ranks and utilities, with ties, NaN and infinities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import available
+from r1nes.arrays.compiled import numba_available
 from r1nes.ranking import FEW, assign, best_first, logarithmic, ranking
 from support import oracles
 
@@ -34,7 +34,7 @@ def rank_key(value: float) -> tuple[bool, float]:
 
 
 def naive(values: list[float], utilities: Array) -> list[float]:
-    """The mean utility of the ranks that equal values take up, by counting."""
+    """The mean utility of the ranks that equal values share, by counting."""
     keys = [rank_key(value) for value in values]
     if len(set(keys)) == 1:
         return [0.0] * len(values)
@@ -43,7 +43,7 @@ def naive(values: list[float], utilities: Array) -> list[float]:
 
 
 @given(some_values)
-def test_utilities_equal_the_naive_count(values: list[float]) -> None:
+def test_utilities_match_a_naive_count(values: list[float]) -> None:
     for zero_sum in (True, False):
         w = logarithmic(len(values), zero_sum=zero_sum)
         np.testing.assert_allclose(utilities_of(values, w), naive(values, w), atol=1e-15)
@@ -58,7 +58,7 @@ def test_order_does_not_matter(values: list[float], random: object) -> None:
 
 
 @given(some_values)
-def test_better_values_never_weigh_less(values: list[float]) -> None:
+def test_better_values_never_get_smaller_utilities(values: list[float]) -> None:
     w = utilities_of(values)
     for i in range(len(values)):
         for j in range(len(values)):
@@ -67,15 +67,15 @@ def test_better_values_never_weigh_less(values: list[float]) -> None:
 
 
 @given(some_values)
-def test_the_sum_is_kept(values: list[float]) -> None:
+def test_ties_preserve_the_sum_of_utilities(values: list[float]) -> None:
     w = utilities_of(values, logarithmic(len(values), zero_sum=False))
     assert w.sum() == pytest.approx(1.0) or not w.any()
 
 
-@pytest.mark.skipif(not available(), reason="numba is not installed")
+@pytest.mark.skipif(not numba_available(), reason="numba is not installed")
 @pytest.mark.parametrize("rows", [1, 2])
 @given(values=some_values)
-def test_compiled_ranking_is_the_same(values: list[float], rows: int) -> None:
+def test_compiled_ranking_matches_numpy(values: list[float], rows: int) -> None:
     n = len(values)
     utilities = np.arange(rows * n, dtype=float).reshape(rows, n) if rows > 1 else np.arange(n, dtype=float)
     plain, compiled = (ranking(np.array(values), utilities, fast=fast) for fast in (False, True))
@@ -83,7 +83,7 @@ def test_compiled_ranking_is_the_same(values: list[float], rows: int) -> None:
         np.testing.assert_array_equal(got, expected)
 
 
-def test_long_rankings_are_numpys() -> None:
+def test_long_rankings_fall_back_to_numpy() -> None:
     values = np.random.default_rng(1).random(FEW + 1)
     first, ranked, utilities = ranking(values, np.arange(FEW + 1.0), fast=True)
     np.testing.assert_array_equal(ranked, np.sort(values))
@@ -93,7 +93,7 @@ def test_long_rankings_are_numpys() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20, 101])
 @pytest.mark.parametrize("zero_sum", [True, False])
-def test_logarithmic_utilities_are_the_papers(n: int, zero_sum: bool) -> None:
+def test_logarithmic_utilities_match_the_paper(n: int, zero_sum: bool) -> None:
     np.testing.assert_allclose(
         logarithmic(n, zero_sum=zero_sum), oracles.log_utilities(n, zero_sum=zero_sum), atol=1e-15
     )
@@ -106,5 +106,5 @@ def test_nan_ranks_after_infinity() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, math.inf, math.nan])
-def test_a_generation_without_differences_weighs_nothing(value: float) -> None:
+def test_equal_values_get_zero_utilities(value: float) -> None:
     assert not utilities_of([value] * 6, logarithmic(6, zero_sum=False)).any()

@@ -1,12 +1,12 @@
-"""Box bounds: the search is unbounded, and every sample is folded into the box.
+"""Box bounds: the search is unbounded, and a fold maps every sample into the box.
 
-Along each variable the fold is the identity inside the box, and a parabola within a margin m of each face,
-so that its slope falls to 0 where it turns back:
+Along each variable the fold is the identity inside the box and a parabola within a margin m of each face, so
+that its slope falls to 0 where it turns back:
 
     x = low + t²/(4m)  for t < 2m,    x = low + t − m  further inside,    t = |z − (low − m)|
 
-and likewise at the upper face, repeated with the period 2(width + 2m). Nothing is ever drawn again, whatever
-the dimension; and an optimum on a face is a smooth minimum of the folded function, not a kink.
+and likewise at the upper face, repeated with period 2(width + 2m). No sample has to be redrawn, in any
+dimension, and an optimum on a face becomes a smooth minimum of the folded function instead of a kink.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ BoundsLike = Bounds | Sequence[Any] | np.ndarray[Any, Any] | None
 
 
 class Box:
-    """The box lower ≤ x ≤ upper; either side of a variable may be infinite, or both equal."""
+    """The box lower ≤ x ≤ upper; either bound may be infinite, and both may be equal."""
 
     def __init__(self, lower: Array, upper: Array, sigma: float) -> None:
-        """Both are vectors with lower ≤ upper; ``sigma`` is the scale of the first samples."""
+        """Create a box from two vectors with lower ≤ upper; ``sigma`` is the initial step size."""
         self.lower, self.upper = lower, upper
         width = upper - lower
-        # Half of σ at most, so that also within the margin a step of σ is about a step of σ.
+        # At most σ/2, so that the fold does not shrink a step of σ much, even within the margin.
         margin = np.minimum(0.05 * width, 0.5 * sigma)
         self._margin = np.where(width > 0, margin, 1).astype(lower.dtype)  # fixed variables are clipped
         self._half_period = width + 2 * self._margin
         below, above = np.isfinite(lower), np.isfinite(upper)
-        self._sign = np.where(below, 1, -1).astype(lower.dtype)  # variables without `low` hang from `high`
+        self._sign = np.where(below, 1, -1).astype(lower.dtype)  # without a lower bound, fold at the upper
         self._face = np.where(below, lower, np.where(above, upper, 0))
         self._other = np.where(above, upper, 0)
 
     def on(self, array_type: ArrayType) -> Box:
-        """The same box, for points that live elsewhere than on the host."""
+        """The same box for points of ``array_type``."""
         if array_type.library == "numpy":
             return self
         box = Box.__new__(Box)
@@ -50,24 +50,24 @@ class Box:
 
     @property
     def limits(self) -> Array:
-        """The largest useful standard deviations: beyond, samples scatter over the whole box."""
+        """The largest useful standard deviations; with larger ones, samples scatter over the whole box."""
         return (self.upper - self.lower) / 3
 
     def fold(self, points: Array) -> Array:
-        """The ``points`` of the unbounded space, one per row, as points of the box."""
+        """Map ``points`` of the unbounded space, one per row, into the box."""
         xp, m, H, sign = namespace(points), self._margin, self._half_period, self._sign
         inside = (points >= self.lower + m) & (points <= self.upper - m)
         if inside.all():
             return points
         t = abs(points - self._face + sign * m) % (2 * H)
-        t = xp.minimum(t, 2 * H - t)  # the way from one turning point, of H to the next
-        way = xp.minimum(t, H - t)
-        depth = xp.where(way < 2 * m, way * way / (4 * m), way - m)  # below the nearer face
+        t = xp.minimum(t, 2 * H - t)  # distance from one turning point; the next one is at H
+        near = xp.minimum(t, H - t)  # distance from the nearer turning point
+        depth = xp.where(near < 2 * m, near * near / (4 * m), near - m)  # distance inside the nearer face
         folded = xp.where(t <= H - t, self._face + sign * depth, self._other - sign * depth)
         return xp.where(inside, points, xp.clip(folded, self.lower, self.upper))
 
     def unfold(self, x: Array) -> Array:
-        """The point next to ``x`` that is folded to ``x``."""
+        """The point nearest to ``x`` that the fold maps to ``x``."""
         root = np.sqrt(self._margin)
         low_gap = np.minimum(x - self.lower, self._margin)
         high_gap = np.minimum(self.upper - x, self._margin)
@@ -75,7 +75,7 @@ class Box:
 
 
 def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
-    """Lower and upper, from SciPy's ``Bounds`` or a pair (low, high) per variable; None is unbounded."""
+    """Lower and upper bounds from SciPy's ``Bounds`` or (low, high) pairs; None if there are no bounds."""
     if bounds is None:
         return None
     low: ArrayLike
@@ -85,8 +85,8 @@ def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
         lower = np.broadcast_to(np.asarray(low, x0.dtype), x0.shape)
         upper = np.broadcast_to(np.asarray(high, x0.dtype), x0.shape)
     except ValueError as error:
-        raise ValueError(f"bounds must fit x0 of {x0.size} variables: {error}") from None
-    wrong = ~((lower <= upper) & (lower < np.inf) & (upper > -np.inf))  # NaN is wrong too
+        raise ValueError(f"bounds must match the {x0.size} variables of x0: {error}") from None
+    wrong = ~((lower <= upper) & (lower < np.inf) & (upper > -np.inf))  # NaN counts as wrong
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
         raise ValueError(f"bounds must have low ≤ high, got ({lower[i]}, {upper[i]}) for variable {i}")

@@ -1,4 +1,4 @@
-"""Optional packages: a missing one gives an error that says what to install."""
+"""Imports of optional packages, with an error that names the extra to install."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def needs(package: str, *, extra: str) -> Iterator[None]:
-    """Around the import of an optional ``package``: names the ``extra`` that brings it."""
+    """Wrap the import of an optional ``package``; the error for a missing one names the ``extra``."""
     try:
         yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != package:
             raise
         raise ModuleNotFoundError(
-            f"{package} is not installed; pip install 'r1nes[{extra}]' brings it", name=package
+            f"{package} is not installed; pip install 'r1nes[{extra}]' installs it", name=package
         ) from None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from r1nes.arrays import Array, ArrayType, copied, host, namespace, on_host
-from r1nes.sampling.sources import Source
+from r1nes.sampling.sources import NoiseSource
 from r1nes.sampling.streaming import Stream
 
 COLUMNS = 256  # that are compared to tell one row from another, however many there are
@@ -59,7 +59,7 @@ class Synchronous:
 
     drawn = 0
 
-    def __init__(self, source: Source, popsize: int, dim: int, array_type: ArrayType) -> None:
+    def __init__(self, source: NoiseSource, popsize: int, dim: int, array_type: ArrayType) -> None:
         """Draw nothing yet."""
         self._source, self._shape, self._array_type = source, (popsize, dim), array_type
         self._noise: Any = None  # reused for each generation: fresh memory costs more than filling it
@@ -113,7 +113,7 @@ class Synchronous:
 class Asynchronous:
     """One point at a time; generations are formed in the order in which values arrive."""
 
-    def __init__(self, source: Source, popsize: int, dim: int, array_type: ArrayType) -> None:
+    def __init__(self, source: NoiseSource, popsize: int, dim: int, array_type: ArrayType) -> None:
         """Draw nothing yet."""
         self._source, self._popsize, self._dim, self._array_type = source, popsize, dim, array_type
         self.drawn = 0

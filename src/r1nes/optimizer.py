@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, host
-from r1nes.arrays.compiled import available, pays_off
+from r1nes.arrays.compiled import numba_available, pays_off
 from r1nes.bounds import Box
 from r1nes.counts import Counts, count
 from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.ranking import best_first, ranking
-from r1nes.sampling.gaussian import SETUP, Noise
+from r1nes.sampling.gaussian import SETUP, GaussianNoise
 from r1nes.sampling.sources import source_of
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings, takes
@@ -71,7 +71,7 @@ class Optimizer:
         self._stopping = Stopping.from_settings(settings)
         box = None if settings.edges is None else Box(*settings.edges, settings.sigma)
         self._box = None if box is None else box.on(settings.array_type)
-        setup = Noise(self.seed, 1, mean.dtype).stream(SETUP)
+        setup = GaussianNoise(self.seed, 1, mean.dtype).stream(SETUP)
         first = method.start(mean if box is None else box.unfold(mean), settings.sigma, setup)
         self.strategy: Strategy = placed(first, settings.array_type)
         self._noise = source_of(
@@ -143,7 +143,7 @@ class Optimizer:
     def _activate_numba(self) -> None:
         """Use numba from now on, if it is installed."""
         self._numba_considered = True
-        if available():
+        if numba_available():
             array_type = self.settings.array_type
             if array_type.library == "numpy" and array_type.dtype == np.float64:
                 self.strategy = compiled(self.strategy)

@@ -1,7 +1,7 @@
 """Objective values → ranks → utilities.
 
-Only the order of the values matters, so a run is the same for f and for any increasing function of f.
-NaN ranks last, +inf just before it; equal values share the mean of the utilities of their ranks.
+Only the order of the values matters, so a run is invariant under increasing transformations of f. NaN ranks
+last, +inf just before it. Equal values share the mean utility of their ranks.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ from numpy.typing import NDArray
 from r1nes.arrays import Array
 from r1nes.arrays.compiled import compiled
 
-FEW = 64  # values, up to which sorting them by insertion is faster than calling NumPy
+FEW = 64  # values; up to this number an insertion sort is faster than calling NumPy
 
 
 def logarithmic(n: int, *, zero_sum: bool) -> Array:
-    """w_i ∝ max(0, ln(n/2 + 1) − ln i), best first, of sum 1; or of sum 0, with 1/n subtracted."""
+    """w_i ∝ max(0, ln(n/2 + 1) − ln i), best first, with sum 1; ``zero_sum`` subtracts 1/n."""
     w = np.maximum(0, math.log(n / 2 + 1) - np.log(np.arange(1, n + 1)))
     w /= w.sum()
     return w - 1 / n if zero_sum else w
 
 
 def linear(n: int, like: Array) -> Array:
-    """Falling evenly from the best rank to the worst, of sum 0, and as strong in all as ``like``."""
+    """Utilities that fall linearly from best to worst, with sum 0 and the sum of squares of ``like``."""
     w = (n + 1) / 2 - np.arange(1, n + 1)
     return w * math.sqrt((like @ like) / (w @ w))
 
 
 def best_first(values: Array) -> NDArray[np.intp]:
-    """The order that ranks ``values``: ascending, then +inf, then NaN."""
+    """The indices that sort ``values`` in ascending order, +inf and then NaN last."""
     return values.argsort(kind="stable")
 
 
 def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
-    """The utility of each sample, where ``ranked`` are the values in ``order``, best first.
+    """The utility of each sample, given the values ``ranked`` in ``order``, best first.
 
-    ``utilities`` may have several rows, and then there are as many of each sample.
+    If ``utilities`` has several rows, so has the result.
 
-    A generation without any difference carries no information, so all its utilities are zero: a constant
-    function moves nothing, even if the utilities do not sum to zero.
+    A generation of equal values carries no information, so all its utilities are zero: a constant function
+    leaves the distribution unchanged, even if the utilities do not sum to zero.
     """
     assigned = np.empty_like(utilities)
-    differs = ranked[1:] > ranked[:-1]  # of NaN, never
+    differs = ranked[1:] > ranked[:-1]  # always false for NaN
     if np.count_nonzero(differs) == differs.size:
         assigned[..., order] = utilities
         return assigned
-    differs |= np.isnan(ranked[1:]) & ~np.isnan(ranked[:-1])  # NaN ties with NaN alone
+    differs |= np.isnan(ranked[1:]) & ~np.isnan(ranked[:-1])  # NaN ties only with NaN
     starts = np.flatnonzero(np.append(True, differs))
     if starts.size == 1:
         return np.zeros_like(utilities)
@@ -59,7 +59,7 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
 
 
 def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array, Array]:
-    """Which of the ``values`` is best, all of them best first, and the utility of each."""
+    """The index of the best value, the ``values`` sorted best first, and the utility of each sample."""
     if fast and values.size <= FEW:
         ranked, assigned = values.copy(), np.empty(utilities.shape)
         first = _ranking.fast(ranked, utilities, assigned)
@@ -72,7 +72,7 @@ def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array,
 
 @compiled
 def _ranking(ranked: Array, utilities: Array, assigned: Array) -> int:
-    """The same, in place; −1 and not done, if the values are not distinct numbers."""
+    """Sort ``ranked`` and fill ``assigned`` in place; returns the best index, or −1 for ties or NaN."""
     n = ranked.size
     order = np.empty(n, np.intp)
     for i in range(n):

@@ -1,4 +1,4 @@
-"""With numba or without: the same noise bit for bit, the same run to rounding, and numba where it pays."""
+"""Runs with and without numba: identical noise, equal results to rounding, and numba only in long runs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import pytest
 import r1nes.arrays.compiled
 from r1nes import Optimizer
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import available
+from r1nes.arrays.compiled import numba_available
 from r1nes.ranking import assign, best_first
-from r1nes.sampling.gaussian import BLOCK, Noise
+from r1nes.sampling.gaussian import BLOCK, GaussianNoise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.strategy import RankKGaussian
 from support.functions import cigar, rosenbrock
 
 METHODS = sorted(STRATEGIES)
-needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
+needs_numba = pytest.mark.skipif(not numba_available(), reason="numba is not installed")
 
 
 def run(optimizer: Optimizer, generations: int, fun: Callable[[Array], Any] = rosenbrock) -> list[Array]:
-    """The means, generation by generation."""
+    """Run some generations and return the mean after each of them."""
     means = []
     for _ in range(generations):
         X = optimizer.ask()
@@ -43,7 +43,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_numba
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("d", "popsize"), [(2, 6), (8, 10), (130, 12), (600, 12)])
-def test_a_compiled_run_is_the_same_to_rounding(
+def test_a_compiled_run_agrees_to_rounding(
     method: str, d: int, popsize: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x0 = np.linspace(-1, 2, d)
@@ -53,12 +53,12 @@ def test_a_compiled_run_is_the_same_to_rounding(
     compiled = run(optimizer, 100)
     assert optimizer.strategy.fast
     np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
-    assert np.ptp(np.array(plain)[:, 0]) > 0.01, "the run must have gone somewhere"
+    assert np.ptp(np.array(plain)[:, 0]) > 0.01, "the mean must have moved"
 
 
 @needs_numba
-def test_rounding_grows_in_the_search_and_not_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the cigar a run departs as far if its directions are changed in the last digit at the start."""
+def test_compiled_runs_diverge_no_faster_than_rounding_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the cigar, changing the initial directions in the last digit makes a run diverge as far."""
 
     def means(seed: int, *, changed: bool = False) -> Array:
         optimizer = Optimizer(np.linspace(-1, 2, 8), 0.5, method="rknes", rng=seed)
@@ -82,8 +82,8 @@ def test_rounding_grows_in_the_search_and_not_in_compiled_code(monkeypatch: pyte
 @needs_numba
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("d", [2, 8, 100])
-def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
-    """From every state of a run the same way, to 12 digits."""
+def test_a_compiled_step_agrees_to_rounding(method: str, d: int) -> None:
+    """From every state of a run, both versions take the same step to 12 digits."""
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method=method, rng=1)
     for _ in range(100):
         X = optimizer.ask()
@@ -99,9 +99,7 @@ def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
 
 
 @needs_numba
-@pytest.mark.parametrize(
-    "d", [10, 60, 1100]
-)  # with a table, with one that ends within a generation, in strips
+@pytest.mark.parametrize("d", [10, 60, 1100])  # a table, a table that ends within a generation, strips
 @pytest.mark.parametrize(
     "settings",
     [
@@ -109,16 +107,16 @@ def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
         {"rank": (0, 2)},
         {"rank": (4, 3)},
         {"base": "identity"},
-        {"rate_scales": 50.0},  # where steps of log D are cut off
+        {"rate_scales": 50.0},  # clips the steps of log D
         {"popsize": 7},
-        {"popsize": 40, "utilities": np.linspace(1, 0, 40)},  # of a sum that is not 0
+        {"popsize": 40, "utilities": np.linspace(1, 0, 40)},  # with a nonzero sum
     ],
     ids=lambda settings: "-".join(settings),
 )
-def test_a_compiled_step_of_rknes_is_the_same_whatever_its_settings(
+def test_a_compiled_step_of_rknes_agrees_for_all_settings(
     settings: dict[str, Any], d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of its state, but for signs of directions, from states of a compiled run."""
+    """Compare the whole state up to the signs of directions, from every state of a compiled run."""
     at_once(monkeypatch)
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method="rknes", rng=1, **settings)
     for generation in range(1, 41):
@@ -153,25 +151,27 @@ def test_single_precision_is_not_widened(method: str, monkeypatch: pytest.Monkey
 @needs_numba
 @pytest.mark.parametrize("width", [1, 3, 1000, BLOCK + 5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_numba_draws_numpys_numbers(width: int, dtype: type) -> None:
-    """A million of each: some 10,000 of them come from the slivers, some 250 from the tail."""
-    ours, numpys = (Noise(np.random.SeedSequence(3), width, np.dtype(dtype)) for _ in range(2))
+def test_numba_draws_the_same_numbers_as_numpy(width: int, dtype: type) -> None:
+    """Compare a million numbers; some 10,000 come from the slivers and some 250 from the tail."""
+    ours, numpys = (GaussianNoise(np.random.SeedSequence(3), width, np.dtype(dtype)) for _ in range(2))
     ours.fast = True
     rows = 1_000_000 // width
     np.testing.assert_array_equal(ours.rows(2, 0, rows), numpys.rows(2, 0, rows))
 
 
 def test_single_precision_noise_is_rounded_double_precision() -> None:
-    single, double = (Noise(np.random.SeedSequence(3), 5000, np.dtype(t)) for t in (np.float32, np.float64))
+    single, double = (
+        GaussianNoise(np.random.SeedSequence(3), 5000, np.dtype(t)) for t in (np.float32, np.float64)
+    )
     np.testing.assert_array_equal(single.rows(1, 0, 3), double.rows(1, 0, 3).astype(np.float32))
 
 
 @needs_numba
 @pytest.mark.parametrize("method", ["r1nes", "snes"])
-def test_a_run_that_is_resumed_is_compiled_where_it_would_have_been(
+def test_a_resumed_run_switches_to_numba_at_the_same_generation(
     method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Rounding differs between the two, so the change must come at the same generation."""
+    """Rounding differs between the two versions, so the generation of the switch affects the results."""
 
     def new() -> Optimizer:
         return Optimizer(np.zeros(6), 0.5, method=method, rng=1)
@@ -191,24 +191,24 @@ def test_a_run_that_is_resumed_is_compiled_where_it_would_have_been(
     assert speeds == [False] * 20 + [True] * 20
 
 
-def test_without_numba_a_long_run_goes_on_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_a_long_run_stays_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = run(Optimizer(np.zeros(6), 0.5, rng=1), 10)
     at_once(monkeypatch)
     monkeypatch.setitem(sys.modules, "numba", None)
-    available.cache_clear()
+    numba_available.cache_clear()
     try:
         optimizer = Optimizer(np.zeros(6), 0.5, rng=1)
         np.testing.assert_array_equal(run(optimizer, 10), expected)
         assert not optimizer.strategy.fast
     finally:
-        available.cache_clear()
+        numba_available.cache_clear()
 
 
 @pytest.mark.parametrize(
     "code",
     ["import r1nes", "import r1nes; r1nes.minimize(lambda x: x @ x, [1.0, 2.0, 3.0], max_evals=500)"],
 )
-def test_a_short_run_does_not_wait_for_numba(code: str) -> None:
+def test_a_short_run_does_not_import_numba(code: str) -> None:
     script = f"{code}\nimport sys; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
@@ -216,7 +216,9 @@ def test_a_short_run_does_not_wait_for_numba(code: str) -> None:
 class TestStreaming:
     @needs_numba
     @pytest.mark.parametrize("method", METHODS)
-    def test_it_gives_the_same_run_compiled(self, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_compiled_streaming_gives_the_same_run(
+        self, method: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         at_once(monkeypatch)
         whole, streamed = (
             Optimizer(np.linspace(-1, 2, 130), 0.5, method=method, popsize=12, rng=1) for _ in range(2)
@@ -231,9 +233,9 @@ class TestStreaming:
 
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("bounds", [None, [(-1.5, 2.5)] * 6])
-    def test_it_gives_the_same_run(self, method: str, bounds: Any) -> None:
+    def test_streaming_gives_the_same_run(self, method: str, bounds: Any) -> None:
         x0 = np.linspace(-1, 2, 6)
-        close = 1e-7 if method == "rknes" else 1e-10  # which magnifies rounding
+        close = 1e-7 if method == "rknes" else 1e-10  # rknes amplifies rounding errors
         whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1) for _ in range(2))
         for _ in range(60):
             X = whole.ask()
@@ -249,7 +251,7 @@ class TestStreaming:
             assert streamed.best == pytest.approx(rosenbrock(streamed.result.x), rel=1e-12)
         assert streamed.best == pytest.approx(whole.best, rel=10 * close)
 
-    def test_only_the_last_stream_is_told(self) -> None:
+    def test_tell_accepts_only_the_last_stream(self) -> None:
         optimizer = Optimizer(np.zeros(4), 0.5, rng=1)
         first, last = optimizer.ask(streaming=True), optimizer.ask(streaming=True)
         values = np.arange(len(last))
@@ -259,7 +261,7 @@ class TestStreaming:
         optimizer.tell(last, values)
         assert optimizer.generation == 1
 
-    def test_points_may_be_asked_for_at_once_after_all(self) -> None:
+    def test_ask_after_streaming_returns_the_same_points(self) -> None:
         optimizer, other = (Optimizer(np.zeros(4), 0.5, rng=1) for _ in range(2))
         optimizer.ask(streaming=True)
         np.testing.assert_array_equal(optimizer.ask(), other.ask())
@@ -267,7 +269,7 @@ class TestStreaming:
 
 class TestOut:
     @pytest.mark.parametrize("method", METHODS)
-    def test_points_are_put_where_they_are_wanted(self, method: str) -> None:
+    def test_ask_writes_points_to_out(self, method: str) -> None:
         plain, reusing = (Optimizer(np.zeros(5), 0.5, method=method, rng=1) for _ in range(2))
         X = None
         for _ in range(5):
@@ -295,7 +297,7 @@ def times(x):
 
 
 @needs_numba
-def test_machine_code_that_is_kept_is_not_older_than_a_source_of_its_parts(tmp_path: Path) -> None:
+def test_cached_machine_code_is_invalidated_when_a_called_function_changes(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(CALLER)
     command = [sys.executable, str(tmp_path / "caller.py")]
 

@@ -1,4 +1,4 @@
-"""Runs whose points are tensors of PyTorch or arrays of JAX."""
+"""Runs with PyTorch tensors or JAX arrays as points."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ jax = pytest.importorskip("jax")
 import r1nes  # noqa: E402
 from r1nes import Optimizer  # noqa: E402
 from r1nes.arrays.libraries import _namespace_of  # noqa: E402
-from r1nes.sampling.on_device import DrawnDirections  # noqa: E402
-from r1nes.sampling.orthogonal import Directions  # noqa: E402
+from r1nes.sampling.on_device import DeviceDirections  # noqa: E402
+from r1nes.sampling.orthogonal import OrthogonalDirections  # noqa: E402
 from r1nes.strategies import STRATEGIES  # noqa: E402
 from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain  # noqa: E402
 
@@ -41,7 +41,7 @@ def started(library: str, width: str = "float64", **settings: Any) -> Optimizer:
 
 
 def run(optimizer: Optimizer, generations: int) -> list[Any]:
-    """The means, generation by generation."""
+    """Run some generations and return the mean after each of them."""
     means = []
     for _ in range(generations):
         X = optimizer.ask()
@@ -54,7 +54,9 @@ class TestAskAndTell:
     @every_method
     @every_library
     @both_ways
-    def test_points_are_of_the_kind_of_x0(self, method: str, library: str, width: str, bounds: Any) -> None:
+    def test_points_have_the_array_type_of_x0(
+        self, method: str, library: str, width: str, bounds: Any
+    ) -> None:
         x0 = maker(library)(START, width)
         optimizer = Optimizer(x0, 0.5, method=method, bounds=bounds, popsize=8, rng=1)
         for _ in range(3):
@@ -69,7 +71,7 @@ class TestAskAndTell:
     @every_method
     @every_other
     @pytest.mark.parametrize("bounds", [None, BOUNDS])
-    def test_fifty_generations_are_those_of_numpy(self, method: str, library: str, bounds: Any) -> None:
+    def test_fifty_generations_agree_with_numpy(self, method: str, library: str, bounds: Any) -> None:
         ours, theirs = (started(kind, method=method, bounds=bounds) for kind in ("numpy", library))
         np.testing.assert_allclose(run(theirs, 50), run(ours, 50), rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(plain(theirs.result.x), ours.result.x, rtol=1e-6, atol=1e-6)
@@ -77,13 +79,13 @@ class TestAskAndTell:
 
     @every_method
     @every_other
-    def test_single_precision_gets_there_too(self, method: str, library: str) -> None:
+    def test_single_precision_converges(self, method: str, library: str) -> None:
         optimizer = started(library, "float32", method=method)
         run(optimizer, 100)
         assert optimizer.best < 0.05 * float(ellipsoid(START))
 
     @every_library
-    def test_values_may_come_as_anything(self, library: str) -> None:
+    def test_values_may_be_any_sequence_of_numbers(self, library: str) -> None:
         forms = (
             lambda values: values,
             plain,
@@ -101,7 +103,7 @@ class TestAskAndTell:
         assert len(bests) == 1
 
     @every_library
-    def test_rows_may_come_in_any_order_and_as_numpys(self, library: str) -> None:
+    def test_tell_accepts_shuffled_rows_as_numpy_arrays(self, library: str) -> None:
         straight, shuffled = started(library), started(library)
         for _ in range(3):
             X = straight.ask()
@@ -114,7 +116,7 @@ class TestAskAndTell:
 
     @every_method
     @every_library
-    def test_streams_give_the_same_run(self, method: str, library: str) -> None:
+    def test_streaming_gives_the_same_run(self, method: str, library: str) -> None:
         whole, streamed = started(library, method=method), started(library, method=method)
         for _ in range(10):
             X = whole.ask()
@@ -127,7 +129,7 @@ class TestAskAndTell:
 
     @every_method
     @every_library
-    def test_points_may_be_told_one_by_one(self, method: str, library: str) -> None:
+    def test_asynchronous_tell_accepts_single_points(self, method: str, library: str) -> None:
         optimizer, waiting = started(library, method=method, asynchronous=True), []
         for _ in range(300):
             waiting.append(optimizer.ask())
@@ -137,7 +139,7 @@ class TestAskAndTell:
         assert optimizer.generation > 10
         assert like(optimizer.result.x, maker(library)(START))
 
-    def test_gradients_stay_out_of_it(self) -> None:
+    def test_points_and_results_require_no_gradients(self) -> None:
         x0 = torch.nn.Parameter(torch.ones(5, dtype=torch.float64))
         optimizer = Optimizer(x0, 0.5, rng=1)
         for _ in range(3):
@@ -164,13 +166,13 @@ class TestAskAndTell:
 class TestRefusals:
     @pytest.mark.parametrize("width", ["float16", "bfloat16", "int64", "bool"])
     @every_other
-    def test_other_widths(self, library: str, width: str) -> None:
+    def test_other_dtypes(self, library: str, width: str) -> None:
         x0 = maker(library)([1, 0, 1], width)
-        with pytest.raises(TypeError, match=f"x0 of {library} must be float32 or float64, got {width}"):
+        with pytest.raises(TypeError, match=f"float32 or float64, got a {library} array of {width}"):
             Optimizer(x0, rng=1)
 
     @every_other
-    def test_starts_that_are_no_points(self, library: str) -> None:
+    def test_invalid_x0(self, library: str) -> None:
         make = maker(library)
         with pytest.raises(
             ValueError, match=r"x0 must be a vector of at least one number, got shape \(2, 2\)"
@@ -180,18 +182,18 @@ class TestRefusals:
             Optimizer(make([1.0, np.nan]))
 
     @every_other
-    def test_out(self, library: str) -> None:
+    def test_out_with_other_libraries(self, library: str) -> None:
         optimizer = started(library)
         X = optimizer.ask()
         with pytest.raises(ValueError, match=f"out needs arrays of NumPy, and x0 is one of {library}"):
             optimizer.ask(out=X)
 
     @every_other
-    def test_forked_processes(self, library: str) -> None:
+    def test_workers_that_fork(self, library: str) -> None:
         with pytest.raises(ValueError, match="workers must be 1, 'threads:N', an Executor"):
             r1nes.minimize(ellipsoid, maker(library)(START), workers=2)
 
-    def test_noise_of_a_device_that_is_none(self) -> None:
+    def test_device_noise_without_a_device(self) -> None:
         with pytest.raises(ValueError, match="noise='device' needs x0 as a tensor of PyTorch or an array of"):
             Optimizer(START, noise="device")
         with pytest.raises(ValueError, match="noise must be None or 'device', got 'gpu'"):
@@ -256,7 +258,7 @@ class TestMinimize:
 
     @every_other
     @pytest.mark.parametrize("restarts", [2, "bipop:2"])
-    def test_restarts(self, library: str, restarts: Any) -> None:
+    def test_restarts_keep_the_array_type(self, library: str, restarts: Any) -> None:
         x0 = maker(library)(START)
         result = r1nes.minimize(
             ellipsoid, x0, bounds=BOUNDS, restarts=restarts, vectorized=True, ftol=0.1, rng=1
@@ -265,7 +267,7 @@ class TestMinimize:
         assert like(result.x, x0)
 
     @every_other
-    def test_two_variables_and_a_picture(self, library: str) -> None:
+    def test_result_with_two_variables_can_be_plotted(self, library: str) -> None:
         x0 = maker(library)([1.0, 2.0])
         result = r1nes.minimize(ellipsoid, x0, max_evals=100, rng=1)
         assert result.history["mean1"].dtype == np.float64
@@ -277,7 +279,7 @@ class TestCheckpoints:
     @every_other
     @both_ways
     @pytest.mark.parametrize("noise", [None, "device"])
-    def test_a_resumed_run_goes_on_bit_for_bit(
+    def test_a_resumed_optimizer_continues_bit_for_bit(
         self, method: str, library: str, width: str, noise: str | None, bounds: Any, tmp_path: Path
     ) -> None:
         settings = {"method": method, "noise": noise, "bounds": bounds}
@@ -294,7 +296,7 @@ class TestCheckpoints:
         np.testing.assert_array_equal(plain(resumed.result.x), plain(straight.result.x))
 
     @every_other
-    def test_minimize_goes_on(self, library: str, tmp_path: Path) -> None:
+    def test_minimize_resumes(self, library: str, tmp_path: Path) -> None:
         def solve(**limits: Any) -> Any:
             return r1nes.minimize(ellipsoid, maker(library)(START), rng=1, **limits)
 
@@ -310,7 +312,7 @@ class TestCheckpoints:
     ) -> None:
         started(library).save(tmp_path / "run")
         monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' brings it"):
+        with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' installs it"):
             Optimizer.load(tmp_path / "run")
 
 
@@ -321,15 +323,15 @@ def test_a_missing_extra_is_named(library: str, monkeypatch: pytest.MonkeyPatch)
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
     _namespace_of.cache_clear()
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' brings it"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' installs it"):
         started(library)
 
 
-class TestNoiseOfTheDevice:
+class TestDeviceNoise:
     @every_method
     @every_other
     @every_width
-    def test_it_follows_from_the_seed(self, method: str, library: str, width: str) -> None:
+    def test_noise_is_determined_by_the_seed(self, method: str, library: str, width: str) -> None:
         settings = {"method": method, "noise": "device"}
         first, second = started(library, width, **settings), started(library, width, **settings)
         other = started(library, width, rng=2, **settings)
@@ -338,7 +340,7 @@ class TestNoiseOfTheDevice:
 
     @every_other
     @pytest.mark.parametrize("method", ["r1nes", "snes", "xnes"])
-    def test_it_is_standard_normal(self, method: str, library: str) -> None:
+    def test_noise_is_standard_normal(self, method: str, library: str) -> None:
         optimizer = Optimizer(
             maker(library)(np.zeros(50)), 0.5, method=method, popsize=200, noise="device", rng=1
         )
@@ -365,8 +367,8 @@ class TestNoiseOfTheDevice:
         optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, noise="device", rng=1)
         host = Optimizer(np.zeros(d), 0.5, popsize=popsize, rng=1)
         drawn, sent = optimizer._noise, host._noise
-        assert isinstance(drawn, DrawnDirections)
-        assert isinstance(sent, Directions)
+        assert isinstance(drawn, DeviceDirections)
+        assert isinstance(sent, OrthogonalDirections)
         pairs = drawn.pairs
         assert pairs == sent.pairs
         generations = 2 * d // (pairs or popsize) + 2
@@ -389,7 +391,7 @@ class TestNoiseOfTheDevice:
 
     @every_method
     @every_other
-    def test_it_does_as_well(self, method: str, library: str) -> None:
+    def test_runs_converge(self, method: str, library: str) -> None:
         optimizer = started(library, method=method, noise="device")
         run(optimizer, 100)
         assert optimizer.best < 0.05 * float(ellipsoid(START))

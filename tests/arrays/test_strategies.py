@@ -1,4 +1,4 @@
-"""The contract of a search distribution, over array libraries: what it does with NumPy's arrays, with any."""
+"""Strategies behave the same with arrays of every library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ every_width = pytest.mark.parametrize("width", WIDTHS)
 
 
 def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, Strategy]:
-    """The same start with NumPy and with another library."""
+    """The same initial distribution with NumPy and with another library."""
     x0 = np.linspace(-1, 2, d).astype(width)
     start = STRATEGIES[method]().start(x0, 0.5, np.random.default_rng(3))
     return start, placed(start, array_type_of(maker(library)(x0, width)))
@@ -34,7 +34,7 @@ def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, S
 def advance(
     ours: Strategy, theirs: Strategy, method: str, library: str, width: str, steps: int
 ) -> tuple[Strategy, Strategy]:
-    """Some steps of both on an ellipsoid, with the noise and the ranks of the first."""
+    """Advance both on an ellipsoid, using the noise and ranks of the first."""
     rng, d, n = np.random.default_rng(1), len(ours.mean), 8
     for _ in range(steps):
         noise = rng.standard_normal((n, ours.noise_size)).astype(width)
@@ -65,7 +65,7 @@ def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int
         plain(theirs.sample(maker(library)(noise))), ours.sample(noise), rtol=1e-10, atol=1e-10
     )
     agree(*advance(ours, theirs, method, library, "float64", 1), within=1e-10)
-    # and one from a distribution that has taken shape
+    # and a step from a distribution that has adapted
     state = advance(ours, ours, method, "numpy", "float64", 30)[0]
     moved = placed(state, array_type_of(maker(library)(state.mean)))
     agree(*advance(state, moved, method, library, "float64", 1), within=1e-10)
@@ -74,7 +74,7 @@ def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int
 @every_method
 @every_library
 @every_width
-def test_what_it_tells_of_itself_agrees_with_numpy(method: str, library: str, width: str) -> None:
+def test_properties_agree_with_numpy(method: str, library: str, width: str) -> None:
     close = 1e-9 if width == "float64" else 1e-3
     ours, theirs = advance(*pair(method, library, width), method, library, width, 20)
     agree(ours, theirs, within=close)
@@ -108,7 +108,7 @@ def test_arrays_keep_their_library_and_width(method: str, library: str, width: s
 
 @every_method
 @every_library
-def test_nothing_is_changed_in_place(method: str, library: str) -> None:
+def test_sample_and_update_change_nothing_in_place(method: str, library: str) -> None:
     _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
     w = STRATEGIES[method].default_utilities(8, 6)
@@ -124,7 +124,7 @@ def test_nothing_is_changed_in_place(method: str, library: str) -> None:
 
 @every_method
 @every_library
-def test_an_update_in_parts_is_the_same(method: str, library: str) -> None:
+def test_gathering_samples_in_parts_gives_the_same_update(method: str, library: str) -> None:
     _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
     w = STRATEGIES[method].default_utilities(8, 6)

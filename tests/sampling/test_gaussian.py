@@ -1,4 +1,4 @@
-"""Keyed streams: reproducible one by one, independent of each other, standard normal."""
+"""Keyed streams: reproducible individually, mutually independent, standard normal."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from r1nes.sampling.gaussian import BLOCK, Noise, seed_sequence
+from r1nes.sampling.gaussian import BLOCK, GaussianNoise, seed_sequence
 
 DOUBLE, SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
-def noise(seed: int = 1, width: int = 10, dtype: np.dtype[np.floating] = DOUBLE) -> Noise:
-    return Noise(np.random.SeedSequence(seed), width, dtype)
+def noise(seed: int = 1, width: int = 10, dtype: np.dtype[np.floating] = DOUBLE) -> GaussianNoise:
+    return GaussianNoise(np.random.SeedSequence(seed), width, dtype)
 
 
 @pytest.mark.parametrize("width", [1, 3, 100, BLOCK // 2 + 1, BLOCK + 5])
 @pytest.mark.parametrize("dtype", [DOUBLE, SINGLE])
-def test_any_row_can_be_drawn_alone(width: int, dtype: np.dtype[np.floating]) -> None:
+def test_any_row_can_be_drawn_on_its_own(width: int, dtype: np.dtype[np.floating]) -> None:
     n = 3 * (BLOCK // width) + 5
     whole = noise(width=width, dtype=dtype).rows(4, 0, n)
     assert whole.dtype == dtype
@@ -35,15 +35,15 @@ def test_chunking_does_not_matter(cuts: list[int]) -> None:
     np.testing.assert_array_equal(np.vstack(pieces), noise(width=50).rows(9, 0, 100))
 
 
-def test_draws_do_not_depend_on_what_was_drawn_before() -> None:
+def test_draws_do_not_depend_on_earlier_draws() -> None:
     used = noise()
     used.rows(1, 0, 20)
     used.stream(0).standard_normal(7)
     np.testing.assert_array_equal(used.rows(2, 0, 5), noise().rows(2, 0, 5))
 
 
-def test_a_known_value() -> None:
-    """The stream is a protocol: what another machine drew must come out here too."""
+def test_stream_matches_a_reference_construction() -> None:
+    """The stream is a protocol: every machine must draw the same numbers."""
     reference = np.random.SFC64(0)
     state = reference.state
     state["state"]["state"][:] = [*np.random.SeedSequence(1).generate_state(2, np.uint64)[:1], 3, 0, 0]
@@ -55,7 +55,7 @@ def test_a_known_value() -> None:
 
 
 def test_neighbouring_streams_are_normal_and_uncorrelated() -> None:
-    """Streams whose keys differ in one small number, all first draws side by side."""
+    """Compare the first draws of streams whose keys differ by small numbers."""
     width = BLOCK + 1  # one row per stream
     sources = [noise(seed, width) for seed in range(3)]
     first = np.array([s.rows(g, i, i + 1)[0, :8] for s in sources for g in range(1, 41) for i in range(10)])
@@ -66,7 +66,7 @@ def test_neighbouring_streams_are_normal_and_uncorrelated() -> None:
     assert np.abs(lagged).max() < 5 / np.sqrt(len(first) - 400)
 
 
-def test_seeds() -> None:
+def test_accepted_seeds() -> None:
     def key(rng: object) -> list[int]:
         return list(seed_sequence(rng).generate_state(2, np.uint64))  # type: ignore[arg-type]
 
@@ -80,6 +80,6 @@ def test_seeds() -> None:
 
 
 @pytest.mark.parametrize("rng", [-1, 1.5, "seed", True, np.random.RandomState(0)])
-def test_other_seeds_are_refused(rng: object) -> None:
+def test_invalid_seeds_are_refused(rng: object) -> None:
     with pytest.raises(TypeError, match="rng must be None, an int"):
         seed_sequence(rng)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Directions: orthogonal in blocks, uniform, and determined by their number alone."""
+"""Directions: orthogonal in blocks, uniform, and determined by the seed and their number."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.sampling.orthogonal import DENSE, Directions, Shifts, _orthogonal_matrices
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, ShiftedSequence, _orthogonal_matrices
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
 
-def directions(d: int, per_generation: int = 1, seed: int = 1, dtype: type = np.float64) -> Directions:
-    return Directions(np.random.SeedSequence(seed), d, np.dtype(dtype), per_generation)
+def directions(
+    d: int, per_generation: int = 1, seed: int = 1, dtype: type = np.float64
+) -> OrthogonalDirections:
+    return OrthogonalDirections(np.random.SeedSequence(seed), d, np.dtype(dtype), per_generation)
 
 
-def in_a_row(source: Directions, count: int) -> Array:
+def first_rows(source: OrthogonalDirections, count: int) -> Array:
     generations = -(-count // source.per_generation)
     rows = [source.rows(g + 1, 0, source.per_generation) for g in range(generations)]
     return np.concatenate(rows)[:count]
@@ -24,14 +26,14 @@ def in_a_row(source: Directions, count: int) -> Array:
 
 @pytest.mark.parametrize("d", DIMS)
 def test_each_block_is_orthogonal(d: int) -> None:
-    rows = in_a_row(directions(d), 3 * d)
+    rows = first_rows(directions(d), 3 * d)
     for block in np.split(rows, 3):
         assert_allclose(block @ block.T, d * np.eye(d), atol=1e-10 * d)
 
 
 @pytest.mark.parametrize(("d", "n"), [(2, 6), (3, 6), (8, 10), (9, 10), (33, 14), (64, 16)])
-def test_with_few_variables_each_direction_has_its_opposite(d: int, n: int) -> None:
-    """In the same generation, while those of different pairs are orthogonal, d in a row."""
+def test_with_few_variables_directions_are_paired_with_their_opposites(d: int, n: int) -> None:
+    """Pairs share a generation; d consecutive pairs are orthogonal to each other."""
     source = directions(d, per_generation=n)
     generations = [source.rows(g + 1, 0, n) for g in range(3 * d)]
     for rows in generations:
@@ -42,16 +44,16 @@ def test_with_few_variables_each_direction_has_its_opposite(d: int, n: int) -> N
 
 
 @pytest.mark.parametrize("n", [3, 7, 31])
-def test_an_odd_number_of_directions_leaves_out_none(n: int) -> None:
-    """The opposite of the last ones is in the next generation then."""
-    rows = in_a_row(directions(10, per_generation=n), 2 * (n // 2) * n)
+def test_odd_generations_do_not_break_pairs(n: int) -> None:
+    """The opposite of the last direction comes in the next generation."""
+    rows = first_rows(directions(10, per_generation=n), 2 * (n // 2) * n)
     assert_allclose(rows.sum(axis=0), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", DIMS)
 @pytest.mark.parametrize("per_generation", [1, 7])
-def test_any_row_can_be_drawn_alone(d: int, per_generation: int) -> None:
-    rows = in_a_row(directions(d, per_generation), 3 * d)
+def test_any_row_can_be_drawn_on_its_own(d: int, per_generation: int) -> None:
+    rows = first_rows(directions(d, per_generation), 3 * d)
     for number in np.random.default_rng(0).integers(3 * d, size=20):
         generation, i = divmod(int(number), per_generation)
         alone = directions(d, per_generation).rows(generation + 1, i, i + 1)
@@ -59,8 +61,8 @@ def test_any_row_can_be_drawn_alone(d: int, per_generation: int) -> None:
 
 
 @pytest.mark.parametrize(("d", "n"), [(2, 6), (8, 10), (33, 14), (40, 11)])
-def test_what_is_drawn_are_the_rows(d: int, n: int) -> None:
-    """In blocks that end within a generation, too, and with what was drawn before as room for the next."""
+def test_draw_returns_the_rows(d: int, n: int) -> None:
+    """This includes blocks that end within a generation, and reuse of the previous result as a buffer."""
     source, other = directions(d, per_generation=n), directions(d, per_generation=n)
     drawn = None
     for generation in range(1, 3 * source.rows_at_once // n):
@@ -68,8 +70,8 @@ def test_what_is_drawn_are_the_rows(d: int, n: int) -> None:
         assert_array_equal(drawn, other.rows(generation, 0, n))
 
 
-def test_shifts_are_the_same_directions() -> None:
-    """Unless they are of two blocks: row 130 begins the second one."""
+def test_the_compact_form_holds_the_same_directions() -> None:
+    """Generation 11 spans two blocks (the second starts at row 130) and has no compact form."""
     source = directions(130, per_generation=12)
     source.fast = True
     for generation in range(1, 22):
@@ -77,21 +79,21 @@ def test_shifts_are_the_same_directions() -> None:
         if generation == 11:
             assert_array_equal(shifts, rows)
             continue
-        assert isinstance(shifts, Shifts)
+        assert isinstance(shifts, ShiftedSequence)
         for start, row in zip(shifts.starts, rows, strict=True):
             assert_array_equal(np.roll(shifts.sequence[: shifts.period], -start) * shifts.signs, row)
 
 
 @pytest.mark.parametrize(("d", "n"), [(3, 8), (DENSE, 10), (20, 12), (64, 16), (100, 30)])
-def test_shifts_of_pairs_are_the_same_directions(d: int, n: int) -> None:
-    """Over several tables, and where a generation has rows of two."""
+def test_the_compact_form_of_pairs_holds_the_same_directions(d: int, n: int) -> None:
+    """Covers several tables and generations that span two of them."""
     source, plain = directions(d, per_generation=n), directions(d, per_generation=n)
     source.fast = True
     kept, generations = 0, max(100, 6 * source.rows_at_once // n)
     for generation in range(1, generations, 1 + generations // 300):
         shifts, rows = source.draw(generation, 0, n), plain.rows(generation, 0, n)
         assert_array_equal(plain.draw(generation, 0, n), rows)
-        if isinstance(shifts, Shifts):
+        if isinstance(shifts, ShiftedSequence):
             kept += 1
             made = np.array([shifts.sequence[start : start + d] * shifts.signs for start in shifts.starts])
             assert shifts.n == n
@@ -100,8 +102,8 @@ def test_shifts_of_pairs_are_the_same_directions(d: int, n: int) -> None:
     assert kept > 50
 
 
-def test_orthogonal_matrices_are_lapacks() -> None:
-    """Also where columns are nearly parallel."""
+def test_orthogonal_matrices_agree_with_lapack() -> None:
+    """One of the matrices has nearly parallel columns."""
     A = np.random.default_rng(1).standard_normal((50, 6, 6))
     A[7, :, 3] = A[7, :, 1] + 1e-9 * A[7, :, 3]
     Q, R = np.linalg.qr(A)
@@ -115,25 +117,25 @@ def test_orthogonal_matrices_are_lapacks() -> None:
 
 @pytest.mark.parametrize("d", DIMS)
 def test_another_seed_gives_other_directions(d: int) -> None:
-    first, second = (in_a_row(directions(d, seed=seed), 4) for seed in (1, 2))
+    first, second = (first_rows(directions(d, seed=seed), 4) for seed in (1, 2))
     assert (abs(first - second).max(axis=1) > 1e-3).all()
 
 
 @pytest.mark.parametrize("d", [2, DENSE, 20, 150])
 def test_coordinates_have_the_moments_of_uniform_directions(d: int) -> None:
-    """Over many blocks: E y = 0, E y⁴ ≈ 3d/(d + 2), and the squares of two coordinates do not agree."""
+    """Over many blocks, E y = 0, E y⁴ ≈ 3d/(d + 2), and squares correlate only by −1/(d − 1)."""
     blocks = 20_000 // d
-    rows = in_a_row(directions(d), blocks * d)
+    rows = first_rows(directions(d), blocks * d)
     assert_allclose(rows.mean(axis=0), 0, atol=5 / np.sqrt(len(rows)))
     assert (rows**4).mean() == pytest.approx(3 * d / (d + 2), rel=0.08)
     squares = np.corrcoef(rows.T**2) - np.eye(d)
     assert abs(squares[0, 1:] + 1 / (d - 1)).max() < 6 / np.sqrt(len(rows))
 
 
-def test_rows_that_follow_each_other_do_not_have_alike_magnitudes() -> None:
-    """Else a coordinate that one generation favours by chance would be favoured by the next as well."""
+def test_magnitudes_of_nearby_rows_are_uncorrelated() -> None:
+    """Otherwise the next generation would favour the same coordinates as the last one."""
     d, blocks = 300, 40
-    squares = in_a_row(directions(d), blocks * d) ** 2
+    squares = first_rows(directions(d), blocks * d) ** 2
     for lag in (1, 2, 3, 10):
         for shift in range(-3, 4):
             pairs = np.corrcoef(squares[lag:].ravel(), np.roll(squares, shift, axis=1)[:-lag].ravel())
@@ -141,7 +143,7 @@ def test_rows_that_follow_each_other_do_not_have_alike_magnitudes() -> None:
 
 
 def test_more_directions_than_variables_have_the_lengths_of_normal_vectors() -> None:
-    rows = in_a_row(directions(10, per_generation=22), 5000)
+    rows = first_rows(directions(10, per_generation=22), 5000)
     lengths = (rows**2).sum(axis=1)
     assert lengths.mean() == pytest.approx(10, rel=0.03)
     assert lengths.var() == pytest.approx(20, rel=0.1)
@@ -150,7 +152,7 @@ def test_more_directions_than_variables_have_the_lengths_of_normal_vectors() -> 
 
 
 @pytest.mark.parametrize("d", [5, 40, 200])
-def test_single_precision_is_rounded(d: int) -> None:
+def test_single_precision_is_rounded_double_precision(d: int) -> None:
     single = directions(d, dtype=np.float32).rows(1, 0, 1)
     assert single.dtype == np.float32
     assert_array_equal(single, directions(d).rows(1, 0, 1).astype(np.float32))

@@ -49,7 +49,9 @@ class TestFile:
     def test_a_failed_write_leaves_the_old_file_and_nothing_else(self, tmp_path: Path) -> None:
         path = tmp_path / "f"
         checkpoint.write(path, 1)
-        with pytest.raises(TypeError, match="a checkpoint holds numbers, strings and arrays, not <object"):
+        with pytest.raises(
+            TypeError, match="a checkpoint holds only numbers, strings and arrays, got <object"
+        ):
             checkpoint.write(path, object())
         assert checkpoint.read(path) == 1
         assert [file.name for file in tmp_path.iterdir()] == ["f"]
@@ -59,9 +61,9 @@ class TestFile:
         [
             (b"", "it is not an r1nes checkpoint"),
             (pickle.dumps({"a": 1}), "it is not an r1nes checkpoint"),
-            (b"r1nes checkpoint 1\n", "its format is 1, and this version of r1nes reads format 2"),
+            (b"r1nes checkpoint 1\n", "its format is 1, but this version of r1nes reads format 2"),
             (b"r1nes checkpoint x\n", "its first line is damaged"),
-            (b"r1nes checkpoint 2\n", "the checksum does not fit"),
+            (b"r1nes checkpoint 2\n", "the checksum does not match"),
         ],
     )
     def test_what_is_no_checkpoint_is_refused(self, tmp_path: Path, content: bytes, message: str) -> None:

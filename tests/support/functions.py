@@ -1,4 +1,4 @@
-"""Objectives for the tests, on points in rows."""
+"""Objective functions for tests; points are rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The array libraries that the tests run over, each as a function that makes its arrays."""
+"""Array libraries under test, and helpers to create and compare their arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTHS = ["float64", "float32"]
 
 
 def maker(library: str) -> Callable[..., Any]:
-    """From values and a width to an array on the CPU."""
+    """A function that converts values to a CPU array of the ``library``, with a given dtype."""
     if library == "torch":
         import torch
 
@@ -29,17 +29,17 @@ def maker(library: str) -> Callable[..., Any]:
 
 
 def plain(x: Any) -> Array:
-    """As NumPy's, by way of DLPack: not the way of the code that is tested."""
+    """Convert ``x`` to NumPy through DLPack, independently of the code under test."""
     return np.array(np.from_dlpack(x))
 
 
 def like(x: Any, other: Any) -> bool:
-    """Whether two arrays are of one library, one width and on one device."""
+    """Whether two arrays have the same library, dtype and device."""
     return type(x) is type(other) and x.dtype == other.dtype and x.device == other.device
 
 
 def ellipsoid(X: Any) -> Any:
-    """Rotated, of condition 100, for points in rows of any library; also for one point."""
+    """A rotated ellipsoid of condition number 100, for points in rows or a single point of any library."""
     library = "numpy" if isinstance(X, np.ndarray) else "torch" if "torch" in str(X.dtype) else "jax"
     Z = X @ _root(X.shape[-1], library, str(X.dtype).removeprefix("torch."))
     return (Z * Z).sum(-1)

@@ -1,7 +1,7 @@
-"""The papers, transcribed slowly: dense matrices, loops, a Fisher matrix that is inverted.
+"""Literal, slow transcriptions of the papers: dense matrices, loops and an inverted Fisher matrix.
 
-Nothing here shares code with the package, and nothing is clever. Everything is about one Gaussian
-N(0, C) whose covariance depends on parameters θ; ``slopes`` are the matrices ∂C/∂θ_i.
+Nothing here shares code with the package, and nothing is optimised. Gradients refer to one Gaussian N(0, C)
+whose covariance depends on parameters θ; ``slopes`` are the matrices ∂C/∂θ_i.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def gradient_of_log_density(x: Array, C: Array, slopes: Sequence[Array]) -> Arra
 
 
 def fisher_by_quadrature(C: Array, slopes: Sequence[Array]) -> Array:
-    """E[∇ log p ∇ log pᵀ] by Gauss–Hermite nodes, three per axis: exact, the integrand is of degree 4."""
+    """E[∇ log p ∇ log pᵀ] by Gauss–Hermite quadrature, three nodes per axis: exact for degree 4."""
     d = len(C)
     root = np.linalg.cholesky(C)
     nodes, weights = [-math.sqrt(3), 0.0, math.sqrt(3)], [1 / 6, 2 / 3, 1 / 6]
@@ -60,7 +60,7 @@ def rank_one_covariance(log_sigma: float, u: Array) -> tuple[Array, Sequence[Arr
 
 @dataclass
 class RankOneStep:
-    """What Algorithm 1 of the R1-NES paper makes of one generation, and how it got there."""
+    """The result of one generation of Algorithm 1 of the R1-NES paper, and the ∇c that led to it."""
 
     mean: Array
     log_sigma: float
@@ -127,7 +127,7 @@ def exponential_step(
     rate_sigma: float,
     rate_shape: float,
 ) -> tuple[Array, float, Array]:
-    """One generation of xNES as its paper prints it, with a dense matrix exponential."""
+    """One generation of xNES as printed in its paper, with a dense matrix exponential."""
     d = len(mean)
     A_inverse = np.linalg.inv(sigma * B)
     grad_delta, grad_M = np.zeros(d), np.zeros((d, d))
@@ -162,7 +162,7 @@ def numerical_slopes(covariance: Callable[[Array], Array], at: Array, step: floa
 
 
 def signed_rank_covariance(log_sigma: float, V: Array, c: Array) -> tuple[Array, Sequence[Array]]:
-    """C = e^{2λ}(I + Vᵀ(e^{2c} − 1)V) and a basis of what λ, c and V can change of it.
+    """C = e^{2λ}(I + Vᵀ(e^{2c} − 1)V) and a basis of its changes with λ, c and V.
 
     The slopes, in this order: along λ; along each c_i; for each direction i, turning it towards each of the
     d − k axes across V; turning i towards j for each i < j.
@@ -181,5 +181,5 @@ def signed_rank_covariance(log_sigma: float, V: Array, c: Array) -> tuple[Array,
 
 
 def axes_across(V: Array) -> Array:
-    """An orthonormal basis of what is perpendicular to the rows of V, in rows."""
+    """An orthonormal basis of the orthogonal complement of the rows of V, in rows."""
     return np.linalg.svd(V)[2][len(V) :]

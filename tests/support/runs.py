@@ -1,4 +1,4 @@
-"""Runs that tests start in other processes, and what it means for two of them to be the same."""
+"""Runs that tests start in other processes, and a comparison of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.functions import rastrigin, rosenbrock
 
 
 def same(first: Any, second: Any) -> None:
-    """Bit for bit: the point, its value, the counts, the reasons, the whole history."""
+    """Assert that two results are identical to the last bit, including their whole history."""
     assert first.keys() == second.keys()
     assert first.x.tobytes() == second.x.tobytes()
     for name in ("fun", "nfev", "nit", "restarts", "nan_count", "stop", "status", "success", "message"):
@@ -46,7 +46,7 @@ solve_slowly = partial(
 
 
 def live(path: Path, alive: Event) -> None:
-    """A driver that writes a checkpoint after each generation, for as long as it is left alive."""
+    """Run a driver that writes a checkpoint after each generation, until it finishes or is killed."""
     alive.set()
     solve_slowly(checkpoint=path, checkpoint_every=0)
 
@@ -57,11 +57,11 @@ def rosenbrock_slowly(x: Array) -> float:
 
 
 def number_of_replicas() -> int:
-    """On a Dask worker."""
+    """The number of replicas on the Dask worker that runs this function."""
     return len(distributed._replicas)
 
 
 def drift(to: float) -> None:
-    """On a Dask worker: move its replicas away from where the driver is."""
+    """Shift the mean of all replicas on a Dask worker, so that they disagree with the driver."""
     for replica in distributed._replicas.values():
         replica._search.optimizer.strategy.mean[0] += to

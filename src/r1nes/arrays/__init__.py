@@ -1,4 +1,4 @@
-"""Arrays of NumPy, PyTorch and JAX, and what numba compiles: the ground that everything else stands on."""
+"""Arrays of NumPy, PyTorch and JAX, tiles, and functions compiled by numba."""
 
 from r1nes.arrays.libraries import (
     Array,

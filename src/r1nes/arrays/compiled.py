@@ -1,14 +1,14 @@
-"""Arithmetic in loops, as numba compiles it; what is to run without numba is there a second time, for NumPy.
+"""Decorators for functions that numba compiles.
 
-With few variables a generation is a few thousand multiplications, and what it costs is the way from Python
-into NumPy and back, some thirty times. A function under ``@compiled`` goes that way once; what it calls is
-under ``@part``, ``@kernel`` or ``@loop``. Results go into arrays that are given: numba is slow to make them.
+With few variables a generation is a few thousand multiplications, and most of its cost is the overhead of
+some thirty calls from Python into NumPy. A function under ``@compiled`` pays that overhead once. The
+functions it calls are decorated with ``@jitable``, ``@kernel`` or ``@inline_kernel``. Each compiled function
+has a NumPy counterpart for runs without numba. Results are written into arrays passed as arguments, because
+allocating arrays in numba is slow.
 
-Loading numba takes as long as thousands of such generations, so a run begins without it. Machine code is kept
-beside the source, until it or a source of its parts changes.
-
-Tiles keep what a formula needs in between within the cache of the processor, and out of the memory that grows
-with n·d.
+Importing numba takes as long as thousands of small generations, so a run starts without it. The machine code
+is cached beside the source and is compiled again when the source of the function, or of any function it may
+call, changes.
 """
 
 from __future__ import annotations
@@ -23,66 +23,64 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-TILE = 2**18  # numbers, of about the size of a second-level cache
-NARROWEST = 2**9  # columns of a tile, however many rows there are
-STRIP = 2**9  # columns that loops work on, row after row: a few rows of sums fit into a first-level cache
-LONG_STRIP = 2**12  # columns, where rows come from memory, which gives them faster in long pieces
-CACHED = 2**20  # numbers, of about the size of a third-level cache
+STRIP = 2**9  # columns per strip when the data is in cache: a few rows of sums fit into the L1 cache
+LONG_STRIP = 2**12  # columns per strip when rows come from main memory, where longer reads are faster
+CACHED = 2**20  # numbers; about the size of an L3 cache
 PATIENCE = 1.0  # seconds that numba must be able to save before it is worth loading
 SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # seconds saved per generation, and per number in it
 
-SUMS = {"reassoc", "contract", "nsz"}  # sums may be taken in any order, as BLAS does
+FASTMATH = {"reassoc", "contract", "nsz"}  # sums may be reordered, as in BLAS
 
-_sources: set[str] = set()  # files of parts
-_parts: list[tuple[Callable[..., Any], Any]] = []  # that numba does not know yet, and its options
+_sources: set[str] = set()  # files that define jitable functions
+_unregistered: list[tuple[Callable[..., Any], Any]] = []  # jitable functions and their numba options
 
 
 class compiled(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
-    """A function of float64 arrays for numba.
+    """Decorator: a function of float64 arrays that numba compiles.
 
-    Single precision is left to NumPy: to numba a float times a float32 array is a float64 array.
+    Single precision is left to NumPy, because in numba a float times a float32 array is a float64 array.
     """
 
     def __init__(self, function: Callable[P, R]) -> None:
-        """Nothing is compiled yet."""
+        """Wrap ``function`` without compiling it."""
         self._source = function
 
     @cached_property
     def fast(self) -> Callable[P, R]:
-        """The machine code; it is made at the first call."""
+        """The compiled function; numba is imported on first access and compiles at the first call."""
         return jit(self._source)
 
 
-def part(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that compiled ones may call; from Python it runs as it is."""
-    return _add(function)
+def jitable(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorator: let compiled functions call ``function``; calls from Python run it uncompiled."""
+    return _register(function)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """A part that is made of loops, and takes sums in any order."""
-    return _add(function, fastmath=SUMS)
+    """Decorator: like ``jitable``, for loops whose sums may be reordered."""
+    return _register(function, fastmath=FASTMATH)
 
 
-def loop(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel of one loop, which becomes a part of its callers: a call costs more than a few numbers do."""
-    return _add(function, fastmath=SUMS, forceinline=True)
+def inline_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorator: a kernel of a single loop, inlined because a call costs more than a short loop."""
+    return _register(function, fastmath=FASTMATH, forceinline=True)
 
 
-def _add(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+def _register(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     _sources.add(function.__code__.co_filename)
-    _parts.append((function, options))
+    _unregistered.append((function, options))
     return function
 
 
-@part
-def strip(n: int, d: int) -> int:
-    """The columns that loops work on, row after row, where ``n`` rows have ``d`` of them."""
+@jitable
+def strip_width(n: int, d: int) -> int:
+    """The number of columns that loops process at a time in an (n, d) array."""
     return STRIP if n * d <= CACHED else LONG_STRIP
 
 
 @cache
-def available() -> bool:
-    """Whether numba is installed; a first answer imports it."""
+def numba_available() -> bool:
+    """Whether numba is installed; the first call imports it."""
     try:
         import numba  # noqa: F401
     except ImportError:
@@ -91,12 +89,12 @@ def available() -> bool:
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
-    """The machine code of ``function``; where no directory can keep it, it is compiled in every process."""
+    """Compile ``function``, caching the result on disk; without a writable directory, once per process."""
     import numba
     from numba.extending import overload
 
-    while _parts:
-        source, options = _parts.pop()
+    while _unregistered:
+        source, options = _unregistered.pop()
         overload(source, jit_options=options, strict=False)(lambda *_, source=source: source)
     try:
         return numba.njit(error_model="numpy", cache=True)(_keyed(function))
@@ -105,9 +103,9 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _keyed(function: Callable[P, R]) -> Callable[P, R]:
-    """The same, with a closure that holds a digest of all sources of parts.
+    """Return ``function`` with a digest of all jitable sources in its closure.
 
-    Machine code that is kept belongs to a function, its file and its closure, and not to what it calls.
+    numba keys its cache by a function's file, code and closure, but not by the functions that it calls.
     """
     sources = sha256(b"".join(Path(file).read_bytes() for file in sorted(_sources))).hexdigest()
     code = function.__code__.replace(co_freevars=("sources",))

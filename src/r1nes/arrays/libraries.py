@@ -1,8 +1,8 @@
-"""The arrays that other modules speak of: NumPy's or, where ``x0`` is one of theirs, PyTorch's or JAX's.
+"""Array handling for NumPy, PyTorch and JAX; ``x0`` selects the library.
 
-What grows with the number of variables lives where ``x0`` does. Numbers, values, utilities and matrices of a
-few rows stay with NumPy, on the host. No other module knows of PyTorch or JAX; nor does this one import them
-before the user has.
+Arrays that grow with the number of variables stay in the library and on the device of ``x0``. Scalars,
+objective values, utilities and matrices of a few rows are NumPy's, on the host. All code specific to PyTorch
+or JAX is in this module, which imports them only if the user already has or if a checkpoint needs them.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from r1nes.extras import needs
 
-Array = NDArray[np.floating[Any]]  # or what behaves like one, as far as the array API standard goes
+Array = NDArray[np.floating[Any]]  # or any array that follows the array API standard
 
 WIDTHS = ("float32", "float64")
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """Where the arrays of a run live, and how wide their numbers are."""
+    """The library, dtype and device of the arrays of a run."""
 
     library: str  # "numpy", "torch" or "jax"
     dtype: np.dtype[Any]
-    device: Any = None  # as the library calls it
+    device: Any = None  # the device object of the library
 
     @property
     def name(self) -> str | None:
-        """What ``array_type_named`` understands; None is NumPy."""
+        """The name that ``array_type_named`` accepts; None for NumPy."""
         if self.library == "jax":
             return f"jax:{self.device.platform}:{self.device.id}"
         return f"torch:{self.device}" if self.library == "torch" else None
 
     def array(self, values: Any) -> Array:
-        """The ``values``, which nobody may change any more, as an array of this type."""
+        """Convert ``values`` to this type; the result may share their memory, so they must not change."""
         if self.library == "numpy":
             return np.asarray(values, self.dtype)
         if library_of(values) != self.library:
@@ -49,7 +49,7 @@ class ArrayType:
         return xp.asarray(values, dtype=getattr(xp, self.dtype.name), device=self.device)
 
     def normal(self, key: np.random.SeedSequence, shape: tuple[int, ...]) -> Array:
-        """Standard normal numbers from the device's own generator, which ``key`` alone determines."""
+        """Standard normal numbers from the device's own generator, determined by ``key``."""
         if self.library == "torch":
             import torch
 
@@ -58,7 +58,7 @@ class ArrayType:
             dtype = getattr(torch, self.dtype.name)
             return torch.randn(shape, generator=generator, dtype=dtype, device=self.device)
         if self.library != "jax":
-            raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX, got NumPy's")
+            raise ValueError("noise='device' needs a PyTorch tensor or a JAX array as x0, got a NumPy array")
         import jax
 
         first, second = (int(word) for word in key.generate_state(2))
@@ -67,28 +67,28 @@ class ArrayType:
             return jax.random.normal(stream, shape, self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By name: not every device can be sent to another process."""
+        """Pickle by name, since some device objects cannot be pickled."""
         return array_type_named, (self.name, self.dtype)
 
 
 def array_type_of(x0: Any) -> ArrayType:
-    """Where ``x0`` lives, an array of float32 or float64."""
+    """The array type of ``x0``, which must be float32 or float64."""
     library = library_of(x0)
     width = str(x0.dtype).removeprefix("torch.")
     if width not in WIDTHS:
-        raise TypeError(f"x0 of {library} must be float32 or float64, got {width}")
+        raise TypeError(f"x0 must be an array of float32 or float64, got a {library} array of {width}")
     if library == "numpy":
         return ArrayType(library, x0.dtype)
     if library == "torch":
         return ArrayType(library, np.dtype(width), x0.device)
     devices = x0.devices()
     if len(devices) != 1:
-        raise ValueError(f"x0 must live on one device, got an array on {len(devices)}")
+        raise ValueError(f"x0 must be on a single device, got an array on {len(devices)} devices")
     return ArrayType(library, np.dtype(width), *devices)
 
 
 def array_type_named(name: str | None, dtype: np.dtype[Any]) -> ArrayType:
-    """The array type of that ``name``."""
+    """The array type with the given ``name`` and ``dtype``."""
     if name is None:
         return ArrayType("numpy", dtype)
     library, _, device = name.partition(":")
@@ -97,20 +97,20 @@ def array_type_named(name: str | None, dtype: np.dtype[Any]) -> ArrayType:
             import torch
         return ArrayType(library, dtype, torch.device(device))
     if library != "jax":
-        raise ValueError(f"arrays must be of torch or jax, got {name!r}")
+        raise ValueError(f"arrays must be 'torch:…' or 'jax:…', got {name!r}")
     with needs("jax", extra="jax"):
         import jax
     platform, _, number = device.partition(":")
     found = [one for one in jax.devices(platform) if one.id == int(number)]
     if not found:
-        raise ValueError(f"JAX finds no device {device!r}, where the arrays lived")
+        raise ValueError(f"JAX has no device {device!r}, where the arrays were stored")
     return ArrayType(library, dtype, found[0])
 
 
 def as_start(x0: ArrayLike) -> tuple[Array, ArrayType]:
-    """A private, contiguous copy of ``x0`` on the host, a vector of finite numbers, and where it came from.
+    """Copy ``x0`` to a contiguous NumPy vector of finite numbers, and return its array type too.
 
-    float32 stays; all else of NumPy's becomes float64, and of others it is refused.
+    float32 is kept. Other real dtypes are converted to float64 if they are NumPy's, and refused otherwise.
     """
     given = np.atleast_1d(host(x0))
     if given.ndim != 1 or given.size == 0:
@@ -125,7 +125,7 @@ def as_start(x0: ArrayLike) -> tuple[Array, ArrayType]:
 
 
 def library_of(x: object) -> str:
-    """Whose array ``x`` is; what is not an array of PyTorch or JAX is NumPy's."""
+    """The library of ``x``: ``"torch"``, ``"jax"``, or ``"numpy"`` for anything else."""
     if type(x) is not np.ndarray:
         for library, name in (("torch", "Tensor"), ("jax", "Array")):
             kind = getattr(sys.modules.get(library), name, None)
@@ -135,7 +135,7 @@ def library_of(x: object) -> str:
 
 
 def host(x: Any) -> Array:
-    """``x`` as an array of NumPy that can be changed: itself, if it is one."""
+    """Convert ``x`` to a writable NumPy array; a NumPy array is returned as is."""
     if type(x) is np.ndarray:
         return x
     library = library_of(x)
@@ -146,22 +146,22 @@ def host(x: Any) -> Array:
         return np.array(x.astype("float32") if str(x.dtype) == "bfloat16" else x)
     listed = isinstance(x, list | tuple) and "torch" in sys.modules
     if listed and any(library_of(value) == "torch" for value in x):
-        x = [host(value) for value in x]  # NumPy would read those of the CPU only, without gradients
+        x = [host(value) for value in x]  # np.asarray accepts only CPU tensors without gradients
     return np.asarray(x)
 
 
 def namespace(x: Array) -> Any:
-    """The functions of the array API standard for ``x``."""
+    """The array API namespace of ``x``."""
     return np if type(x) is np.ndarray else _namespace_of(library_of(x))
 
 
 def on_host(x: Array) -> bool:
-    """Whether ``x`` is NumPy's."""
+    """Whether ``x`` is a NumPy array."""
     return type(x) is np.ndarray
 
 
 def like(values: Array, x: Array) -> Array:
-    """The ``values`` of an array on the host, as an array where ``x`` is and as wide."""
+    """Convert a NumPy array to the library, dtype and device of ``x``; NumPy arrays are returned as is."""
     if type(x) is np.ndarray:
         return values
     device: Any = x.device
@@ -169,19 +169,19 @@ def like(values: Array, x: Array) -> Array:
 
 
 def zeros(shape: tuple[int, ...], x: Array) -> Array:
-    """Where ``x`` is and as wide."""
+    """Zeros with the library, dtype and device of ``x``."""
     if type(x) is np.ndarray:
         return np.zeros(shape, x.dtype)
     return namespace(x).zeros(shape, dtype=x.dtype, device=x.device)
 
 
 def stacked(rows: list[Array], x: Array) -> Array:
-    """The ``rows`` as a matrix: NumPy's are views of ``x``, so that is the matrix already."""
+    """Stack ``rows`` into a matrix. NumPy rows must be views of ``x``, which is then returned as is."""
     return x if type(x) is np.ndarray else namespace(x).stack(rows)
 
 
 def joined(rows: list[Array], x: Array) -> Array:
-    """The ``rows`` as a matrix: NumPy's take the place of ``x``, since fresh memory costs as much again."""
+    """Stack ``rows`` into a matrix. NumPy rows are copied into ``x``: a new array would double the cost."""
     if type(x) is not np.ndarray:
         return namespace(x).stack(rows)
     for i, row in enumerate(rows):
@@ -190,7 +190,7 @@ def joined(rows: list[Array], x: Array) -> Array:
 
 
 def copied(x: Array) -> Array:
-    """Another array that its owner may change, where arrays can be changed."""
+    """A copy of ``x``, writable if the library allows it."""
     return x.copy() if type(x) is np.ndarray else namespace(x).asarray(x, copy=True)
 
 

@@ -1,4 +1,4 @@
-"""Products and sums of vectors, and the eigenproblem of a few rows, for compiled functions to call."""
+"""Vector operations and a small symmetric eigenproblem, to be called from compiled functions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r1nes.arrays.compiled import kernel, loop
+from r1nes.arrays.compiled import inline_kernel, kernel
 from r1nes.arrays.libraries import Array
 
-TINY = 1e-37  # a variance that is as good as 0
+TINY = 1e-37  # variances below this are treated as 0
 
 
-@loop
+@inline_kernel
 def dot(x: Array, y: Array) -> float:
     """xᵀy."""
     total = 0.0
@@ -23,25 +23,25 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@loop
+@inline_kernel
 def total_of(x: Array) -> float:
-    """Its sum."""
+    """The sum of ``x``."""
     total = 0.0
     for j in range(x.size):
         total += x[j]
     return total
 
 
-@loop
+@inline_kernel
 def add(out: Array, factor: float, x: Array) -> None:
-    """Add ``factor`` times ``x``, in place."""
+    """Add ``factor`` times ``x`` to ``out``."""
     for j in range(out.size):
         out[j] += factor * x[j]
 
 
-@loop
+@inline_kernel
 def add_rows(out: Array, sign: float, factors: Array, rows: Array, at: int) -> None:
-    """Add ``factors`` times ``rows``, from column ``at`` on; three at a time, to read ``out`` less often."""
+    """Add ``sign * factors @ rows``, from column ``at`` on, to ``out``; three rows per pass over ``out``."""
     n, width = factors.size, out.size
     for i in range(0, n - 2, 3):
         a, b, c = sign * factors[i], sign * factors[i + 1], sign * factors[i + 2]
@@ -52,18 +52,18 @@ def add_rows(out: Array, sign: float, factors: Array, rows: Array, at: int) -> N
         add(out, sign * factors[i], rows[i, at : at + width])
 
 
-@loop
+@inline_kernel
 def add_squares(out: Array, factor: float, x: Array) -> None:
-    """Add ``factor`` times the squares of ``x``, in place."""
+    """Add ``factor`` times the squares of ``x`` to ``out``."""
     for j in range(out.size):
         out[j] += factor * x[j] * x[j]
 
 
 @kernel
 def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int, int, int]:
-    """Where four rows have their numbers in a sequence, from the ``i``-th one on, beginning with a column.
+    """The positions in a periodic sequence of column ``start`` of rows ``i`` to ``i`` + 3.
 
-    After the last row it comes again.
+    Beyond the last row, the last row is repeated.
     """
     last = starts.size - 1
     return (
@@ -74,9 +74,9 @@ def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int,
     )
 
 
-@loop
+@inline_kernel
 def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, float, float]:
-    """Of ``x``, which is read but once, with each of four pieces of a sequence."""
+    """The dot products of ``x`` with four slices of a sequence, in one pass over ``x``."""
     a, b, c, d = _four(sequence, starts, x.size)
     of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
     for j in range(x.size):
@@ -87,9 +87,9 @@ def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, flo
     return of_a, of_b, of_c, of_d
 
 
-@loop
+@inline_kernel
 def four_powers(sequence: Array, starts: Any, width: int) -> tuple[float, float, float, float]:
-    """The sum of the squares of each of four pieces of a sequence."""
+    """The sums of squares of four slices of a sequence."""
     a, b, c, d = _four(sequence, starts, width)
     of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
     for j in range(width):
@@ -100,82 +100,82 @@ def four_powers(sequence: Array, starts: Any, width: int) -> tuple[float, float,
     return of_a, of_b, of_c, of_d
 
 
-@loop
+@inline_kernel
 def add_four(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
-    """Add ``factors`` times four pieces of a sequence, in place."""
+    """Add ``factors`` times four slices of a sequence to ``out``."""
     a, b, c, d = _four(sequence, starts, out.size)
     of_a, of_b, of_c, of_d = factors[0], factors[1], factors[2], factors[3]
     for j in range(out.size):
         out[j] += of_a * a[j] + of_b * b[j] + of_c * c[j] + of_d * d[j]
 
 
-@loop
+@inline_kernel
 def add_four_squares(out: Array, factors: Array, sequence: Array, starts: Any) -> None:
-    """Add ``factors`` times the squares of four pieces of a sequence, in place."""
+    """Add ``factors`` times the squares of four slices of a sequence to ``out``."""
     a, b, c, d = _four(sequence, starts, out.size)
     of_a, of_b, of_c, of_d = factors[0], factors[1], factors[2], factors[3]
     for j in range(out.size):
         out[j] += of_a * a[j] * a[j] + of_b * b[j] * b[j] + of_c * c[j] * c[j] + of_d * d[j] * d[j]
 
 
-@loop
+@inline_kernel
 def _four(sequence: Array, starts: Any, width: int) -> tuple[Array, Array, Array, Array]:
     a, b, c, d = starts
     return sequence[a : a + width], sequence[b : b + width], sequence[c : c + width], sequence[d : d + width]
 
 
-@loop
+@inline_kernel
 def combine(out: Array, of_x: float, x: Array, of_y: float, y: Array) -> None:
-    """A sum of two vectors, with factors."""
+    """Set ``out`` to ``of_x * x + of_y * y``."""
     for j in range(out.size):
         out[j] = of_x * x[j] + of_y * y[j]
 
 
-@loop
+@inline_kernel
 def copy_to(out: Array, x: Array) -> None:
-    """Elementwise."""
+    """Copy ``x`` to ``out``."""
     for j in range(out.size):
         out[j] = x[j]
 
 
-@loop
+@inline_kernel
 def fill_with(out: Array, value: float) -> None:
-    """Every element."""
+    """Set every element of ``out`` to ``value``."""
     for j in range(out.size):
         out[j] = value
 
 
-@loop
+@inline_kernel
 def multiply(out: Array, x: Array, y: Any) -> None:
-    """Elementwise, as far as ``x`` goes."""
+    """Set ``out`` to ``x * y`` over the length of ``x``."""
     for j in range(x.size):
         out[j] = x[j] * y[j]
 
 
-@loop
+@inline_kernel
 def multiply_by(out: Array, x: Any) -> None:
-    """In place; ``multiply`` would have to expect that its arguments overlap, and go one by one."""
+    """Multiply ``out`` by ``x`` in place; ``multiply`` may not vectorise if its arguments overlap."""
     for j in range(out.size):
         out[j] *= x[j]
 
 
-@loop
+@inline_kernel
 def divide_by(out: Array, x: Array) -> None:
-    """In place."""
+    """Divide ``out`` by ``x`` in place."""
     for j in range(out.size):
         out[j] /= x[j]
 
 
-@loop
+@inline_kernel
 def divide(out: Array, x: Array, y: Array) -> None:
-    """Elementwise, as far as ``out`` goes."""
+    """Set ``out`` to ``x / y`` over the length of ``out``."""
     for j in range(out.size):
         out[j] = x[j] / y[j]
 
 
-@loop
+@inline_kernel
 def exp_small(out: Array, x: Array) -> None:
-    """The exponential of numbers from −1 to 1: by its series, without a branch, so that they go abreast."""
+    """Set ``out`` to e^x for x in [−1, 1], by a power series without branches, which vectorises."""
     for j in range(out.size):
         y = x[j]
         high = 1 / 479_001_600 + y * (
@@ -195,7 +195,7 @@ def exp_small(out: Array, x: Array) -> None:
 
 @kernel
 def largest_first(c: Array) -> NDArray[np.intp]:
-    """The order of a few numbers by their size, equal ones as they are."""
+    """The indices that sort ``c`` by descending magnitude, stably; insertion sort, for a few numbers."""
     order = np.arange(c.size)
     for i in range(1, c.size):
         moved, j = order[i], i
@@ -208,7 +208,7 @@ def largest_first(c: Array) -> NDArray[np.intp]:
 
 @kernel
 def product(out: Array, A: Array, B: Array) -> None:
-    """AB, of a few rows."""
+    """Set ``out`` to AB, for small square matrices."""
     for i in range(len(A)):
         for m in range(len(A)):
             total = 0.0
@@ -219,9 +219,9 @@ def product(out: Array, A: Array, B: Array) -> None:
 
 @kernel
 def eigh(A: Array, U: Array) -> None:
-    """Eigenvectors of A into the rows of ``U``; the diagonal of A becomes its eigenvalues, ascending.
+    """Diagonalise symmetric A in place, eigenvalues ascending, with its eigenvectors in the rows of ``U``.
 
-    By Jacobi's rotations, each of which makes one pair of entries 0: the quickest way for a few rows.
+    Uses Jacobi rotations, each of which zeroes one pair of entries: the fastest method for a few rows.
     """
     k = len(A)
     fill_with(U.ravel(), 0.0)
@@ -242,7 +242,7 @@ def eigh(A: Array, U: Array) -> None:
 @kernel
 def _sort(A: Array, U: Array) -> None:
     for p in range(len(A)):
-        for q in range(p, 0, -1):  # to its place among the smaller ones
+        for q in range(p, 0, -1):  # insertion sort
             if A[q, q] < A[q - 1, q - 1]:
                 A[q, q], A[q - 1, q - 1] = A[q - 1, q - 1], A[q, q]
                 for m in range(len(A)):

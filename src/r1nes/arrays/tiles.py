@@ -1,7 +1,7 @@
-"""Formulas that work column by column: on NumPy's arrays tile by tile and in place, on others in one go.
+"""Column-wise formulas, evaluated tile by tile and in place for NumPy arrays, in one go for other libraries.
 
-Tiles keep what a formula needs in between within the cache of the processor, and out of the memory that grows
-with n·d. PyTorch and JAX look after their own; and JAX never changes an array.
+Tiles keep intermediate results in the processor cache and avoid temporary arrays of n·d numbers. PyTorch and
+JAX manage their own memory, and JAX arrays are immutable.
 """
 
 from __future__ import annotations
@@ -11,45 +11,51 @@ from typing import Any
 
 import numpy as np
 
-from r1nes.arrays.compiled import NARROWEST, TILE
 from r1nes.arrays.libraries import Array, namespace, on_host
 
+TILE = 2**18  # numbers; about the size of an L2 cache
+MIN_COLUMNS = 2**9  # the narrowest tile, however many rows it has
 ALL = slice(None)
 
-Room = Any  # an array of NumPy's to be filled, or None where arrays are not
+Buffer = Any  # an uninitialised NumPy array, or None for libraries that allocate their own results
 
 
-def columns(n: int, d: int) -> list[slice]:
-    """The columns of each tile of ``n`` rows."""
-    tile = max(NARROWEST, TILE // n)
+def column_slices(n: int, d: int) -> list[slice]:
+    """Column slices that cut an (n, d) array into tiles."""
+    tile = max(MIN_COLUMNS, TILE // n)
     return [ALL] if d <= tile else [slice(start, start + tile) for start in range(0, d, tile)]
 
 
-def room(noise: Array, d: int) -> Room:
-    """What ``filled`` fills: for each row of ``noise`` one of ``d`` numbers. None, if it is not NumPy's."""
+def new_buffer(noise: Array, d: int) -> Buffer:
+    """An uninitialised (len(noise), d) array for NumPy noise; None for other libraries."""
     return np.empty((len(noise), d), noise.dtype) if on_host(noise) else None
 
 
-def filled(formula: Callable[..., Array], X: Room) -> Array:
-    """The array whose columns the ``formula`` gives; within ``X``, it is told where as ``out``."""
+def compute_tiles(formula: Callable[..., Array], X: Buffer) -> Array:
+    """Evaluate ``formula`` for every column and return the result.
+
+    ``formula`` receives a slice of columns and, if the buffer ``X`` is an array, the part of ``X`` to write
+    to as its ``out`` argument.
+    """
     if X is None:
         return formula(ALL)
     if X.size <= TILE:  # the common case, kept cheap
         return formula(ALL, out=X)
-    for c in columns(*X.shape):
+    for c in column_slices(*X.shape):
         formula(c, out=X[:, c])
     return X
 
 
-def added(formula: Callable[[slice], tuple[Array, Array]], n: int, sums: Array) -> Array:
-    """The ``sums`` with what the ``formula`` of some columns gives for the first row and for all others.
+def accumulate_tiles(formula: Callable[[slice], tuple[Array, Array]], n: int, sums: Array) -> Array:
+    """Add the result of ``formula`` to ``sums``; NumPy arrays are changed in place.
 
-    It works on ``n`` rows of noise. NumPy's sums are changed in place.
+    ``formula`` receives a slice of columns and returns the terms for the first row of ``sums`` and for all
+    other rows. It reads ``n`` rows of noise, which determines the size of a tile.
     """
     if not on_host(sums):
         xp, (first, others) = namespace(sums), formula(ALL)
         return sums + xp.concat([first[None, :], xp.reshape(others, (-1, sums.shape[1]))])
-    for c in columns(n, sums.shape[1]):
+    for c in column_slices(n, sums.shape[1]):
         first, others = formula(c)
         sums[0, c] += first
         sums[1:, c] += others

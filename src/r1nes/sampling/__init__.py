@@ -1,1 +1,1 @@
-"""Noise that the seed, the generation and the sample's number determine."""
+"""Reproducible noise, keyed by seed, generation and sample."""

@@ -1,12 +1,13 @@
-"""Gaussian noise that (seed, generation, sample) alone determines.
+"""Gaussian noise, determined by (seed, generation, sample) alone.
 
-Row i of generation g can be drawn again at any time, on any machine, without drawing what came before.
-So a run depends neither on who evaluates its points nor in which order, and a worker that knows the seed
-needs no vectors sent to it.
+Row i of generation g can be regenerated at any time, on any machine, without drawing the rows before it. A
+run is therefore independent of where and in which order its points are evaluated, and a worker that has the
+seed can generate its own vectors.
 
-The stream is SFC64 with the key, the generation and the block number as its state, stirred before use.
-A block holds as many rows as fit into ``BLOCK`` numbers, at least one: setting a state costs as much as
-some 300 normal numbers, which short rows share and long rows do not notice.
+Each stream is an SFC64 generator whose state holds the key, the generation and the block number. The first
+``WARMUP`` outputs are discarded. A block holds as many rows as fit into ``BLOCK`` numbers, but at least one:
+setting the state costs as much as some 300 normal numbers, so short rows share a state, and for long rows the
+cost is negligible.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ import numpy as np
 from r1nes.arrays import Array
 
 BLOCK = 4096
-STIRS = 18  # rounds after which PractRand's author trusts an SFC64 seeded with three words
-SETUP = 0  # the generation whose stream sets up the first distribution; sampling starts at 1
+WARMUP = 18  # rounds that PractRand's author recommends after seeding SFC64 with three words
+SETUP = 0  # the generation number of the stream that initialises a strategy; sampling starts at 1
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def seed_sequence(rng: Seed) -> np.random.SeedSequence:
-    """The seed of a run, from ``rng`` as SciPy and NumPy users know it; global state is not touched.
+    """The seed sequence for ``rng``, which follows the convention of NumPy and SciPy.
 
-    A Generator is advanced by one draw, so that two runs from one Generator differ.
+    NumPy's global random state is not used. A Generator is advanced by one draw, so that two runs started
+    from the same Generator differ.
     """
     if isinstance(rng, np.random.SeedSequence):
         return rng
@@ -42,13 +44,13 @@ def seed_sequence(rng: Seed) -> np.random.SeedSequence:
     )
 
 
-class Noise:
+class GaussianNoise:
     """Rows of ``width`` standard normal numbers, keyed by generation and sample."""
 
     def __init__(self, seed: np.random.SeedSequence, width: int, dtype: np.dtype[Any]) -> None:
-        """Draws are those of ``seed``; nothing is drawn yet."""
+        """Set up the streams of ``seed`` without drawing any numbers."""
         self.width, self.dtype = width, dtype
-        self.fast = False  # whether numba draws: the same numbers, in a third of the time
+        self.fast = False  # whether to draw with numba: the same numbers in a third of the time
         self.rows_per_block = max(1, BLOCK // width)
         first, last = seed.generate_state(2, np.uint64)
         self._words = np.array([first, 0, 0, last], np.uint64)  # key, generation, block, key
@@ -57,15 +59,15 @@ class Noise:
         self._generator = np.random.Generator(self._bits)
 
     def stream(self, generation: int, block: int = 0) -> np.random.Generator:
-        """The generator at the start of one block; the next call moves the same generator on."""
+        """Return the shared generator, positioned at the start of a block; the next call repositions it."""
         self._words[1], self._words[2] = generation, block
         self._state["state"]["state"] = self._words
         self._bits.state = self._state
-        self._bits.random_raw(STIRS, output=False)
+        self._bits.random_raw(WARMUP, output=False)
         return self._generator
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
-        """The noise of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if that is given."""
+        """The noise of samples ``start`` to ``stop`` − 1, one per row, written to ``out`` if given."""
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
         size = self.rows_per_block
@@ -75,7 +77,7 @@ class Noise:
         for block in range(start // size, -(-stop // size)):
             begin = block * size
             first, last = max(start, begin), min(stop, begin + size)
-            if first > begin:  # the earlier rows of this block, to get past them
+            if first > begin:  # draw the earlier rows of the block too, and discard them
                 rows = np.empty((last - begin, self.width), self.dtype)
                 self._draw(rows, generation, block)
                 out[first - start : last - start] = rows[first - begin :]
@@ -83,12 +85,12 @@ class Noise:
                 self._draw(out[first - start : last - start], generation, block)
         return out
 
-    draw = rows  # there is no other way
+    draw = rows  # Gaussian noise has no compact form
 
     def _draw(self, out: Array, generation: int, block: int) -> None:
-        """The first rows of a block. Single precision is double precision, rounded."""
+        """Fill ``out`` with the first rows of a block; single precision is rounded double precision."""
         if self.fast:
-            _filler()(out, self._words, generation, block, STIRS)
+            _compiled_fill()(out, self._words, generation, block, WARMUP)
             return
         draw = self.stream(generation, block).standard_normal
         if self.dtype == np.float64:
@@ -100,7 +102,7 @@ class Noise:
 
 
 @cache
-def _filler() -> Callable[..., None]:
+def _compiled_fill() -> Callable[..., None]:
     from r1nes.sampling.ziggurat import fill
 
     return fill.fast

@@ -1,8 +1,8 @@
-"""Noise for the arrays of PyTorch and JAX: drawn on the host and sent to them, or drawn where they live.
+"""Noise for PyTorch and JAX arrays: drawn on the host and copied to the device, or drawn on the device.
 
-What is drawn on the host is what NumPy's runs draw, so a run is the same with every library, to rounding.
-What the device's own generator draws follows as well from the seed, the generation and the sample alone, on
-that device and with that version of its library.
+Noise from the host is the same as in NumPy runs, so a run agrees across libraries to rounding. Noise from the
+device's own generator is also determined by (seed, generation, sample), but only for the same device and the
+same version of the library.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array, ArrayType, like, namespace
-from r1nes.sampling.gaussian import BLOCK, Noise
-from r1nes.sampling.orthogonal import DENSE, Directions
+from r1nes.sampling.gaussian import BLOCK, GaussianNoise
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections
 
-NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # streams of one key
+NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # independent streams of one key
 
 
-class Sent:
-    """Rows of noise from the host."""
+class HostNoise:
+    """Rows of noise drawn on the host and copied to the device."""
 
-    def __init__(self, source: Noise | Directions, array_type: ArrayType) -> None:
-        """Nothing is drawn yet."""
+    def __init__(self, source: GaussianNoise | OrthogonalDirections, array_type: ArrayType) -> None:
+        """Copy the rows of ``source`` to arrays of ``array_type``; draws nothing yet."""
         self._source, self._array_type = source, array_type
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
@@ -34,7 +34,7 @@ class Sent:
 
     @property
     def fast(self) -> bool:
-        """Whether numba draws."""
+        """Whether to draw with numba."""
         return self._source.fast
 
     @fast.setter
@@ -42,16 +42,16 @@ class Sent:
         self._source.fast = fast
 
 
-class Drawn:
+class DeviceNoise:
     """Rows of ``width`` standard normal numbers from the device's generator."""
 
     def __init__(
         self, seed: np.random.SeedSequence, width: int, array_type: ArrayType, per_generation: int
     ) -> None:
-        """Nothing is drawn yet."""
+        """Set up the streams of ``seed`` without drawing any numbers."""
         self._seed, self._width, self._array_type = seed, width, array_type
         self._rows_per_block = min(per_generation, max(1, BLOCK // width))
-        self.fast = False  # as for Noise, but numba has no part in it
+        self.fast = False  # part of the interface of GaussianNoise; unused here
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
         """The noise of samples ``start`` to ``stop`` − 1, one per row."""
@@ -67,40 +67,40 @@ class Drawn:
     draw = rows
 
 
-class DrawnDirections(Directions):
-    """Orthogonal directions, as those of ``Directions``, from the device's generator and made there."""
+class DeviceDirections(OrthogonalDirections):
+    """Orthogonal directions, drawn and assembled on the device."""
 
     def __init__(
         self, seed: np.random.SeedSequence, width: int, array_type: ArrayType, per_generation: int
     ) -> None:
-        """Nothing is drawn yet."""
+        """Set up the streams of ``seed`` without drawing any numbers."""
         super().__init__(seed, width, array_type.dtype, per_generation)
         self._seed, self._array_type = seed, array_type
-        self._waves: Array = np.empty(0)  # a large block: √d w, in one row
-        self._flips: Array = np.empty(0)  # and s
+        self._waves: Array = np.empty(0)  # large blocks: √d w of the current block, shape (1, d)
+        self._flips: Array = np.empty(0)  # and its s
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
         """The directions of samples ``start`` to ``stop`` − 1, one per row."""
         number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
         pieces = []
         while number < end:
-            row, sign, left = self._row(number)
+            row, sign, left = self._locate(number)
             block, row = divmod(row, self.rows_at_once)
             taken = min(end - number, left, self.rows_at_once - row)
-            pieces.append(sign * self._piece(block, row, taken))
+            pieces.append(sign * self._block_rows(block, row, taken))
             number += taken
         return pieces[0] if len(pieces) == 1 else namespace(pieces[0]).concat(pieces)
 
     def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array:
-        """The same: there is no other way."""
+        """Same as ``rows``: there is no compact form on devices."""
         return self.rows(generation, start, stop)
 
-    def _piece(self, number: int, row: int, count: int) -> Array:
-        if number != self._made:
+    def _block_rows(self, number: int, row: int, count: int) -> Array:
+        if number != self._current_block:
             self._make(number)
         if len(self._table):
             return self._table[row : row + count]
-        return self._in_shifts(self._waves, row, row + count)[0] * self._flips
+        return self._expand(self._waves, row, row + count)[0] * self._flips
 
     def _make(self, number: int) -> None:
         d, blocks = self.width, self.rows_at_once // self.width
@@ -110,7 +110,7 @@ class DrawnDirections(Directions):
             waves = self._flat(number, blocks)
             flips = _signs(self._normal(SIGNS, number, blocks, d))
             if self._table_fits:
-                rows = self._in_shifts(waves, 0, d) * flips[:, None, :]
+                rows = self._expand(waves, 0, d) * flips[:, None, :]
                 self._table = namespace(waves).reshape(rows, (-1, d))
             else:
                 self._waves, self._flips = waves, flips
@@ -118,10 +118,10 @@ class DrawnDirections(Directions):
             numbers = self._normal(LENGTHS, number, self.rows_at_once, d)
             mean_squares = (numbers * numbers).sum(axis=1)[:, None] / d
             self._table = self._table * namespace(numbers).sqrt(mean_squares)
-        self._made = number
+        self._current_block = number
 
-    def _in_shifts(self, waves: Array, row: int, end: int) -> Array:
-        """Each of the sequences in each of the shifts that rows ``row`` to ``end`` − 1 of a block have."""
+    def _expand(self, waves: Array, row: int, end: int) -> Array:
+        """Shift each sequence for rows ``row`` to ``end`` − 1 of its block: (sequences, rows, d)."""
         xp: Any = namespace(waves)
         starts = xp.asarray(self._starts(row, end), device=waves.device)
         places = (xp.arange(self.width, device=waves.device) + starts[:, None]) % self.width
@@ -129,23 +129,23 @@ class DrawnDirections(Directions):
         return xp.reshape(taken, (len(waves), end - row, self.width))
 
     def _dense(self, number: int, blocks: int) -> Array:
-        """Rows of random orthogonal matrices."""
+        """√d times the rows of random orthogonal matrices."""
         d = self.width
         normal = self._normal(PHASES, number, blocks, d, d)
         xp = namespace(normal)
         Q, R = xp.linalg.qr(normal)
-        signs = _signs(xp.linalg.diagonal(R))  # else not uniform
+        signs = _signs(xp.linalg.diagonal(R))  # makes Q uniformly distributed
         return xp.reshape(math.sqrt(d) * Q * signs[:, None, :], (-1, d))
 
     def _flat(self, number: int, blocks: int) -> Array:
-        """√d w, sequences that are orthogonal to their own shifts; normal numbers have random phases."""
+        """Sequences √d w that are orthogonal to their shifts; complex normal numbers give random phases."""
         d = self.width
         parts = self._normal(PHASES, number, 2, blocks, d // 2 + 1)
         xp = namespace(parts)
         phased = np.ones(d // 2 + 1)
-        phased[[0, -1] if d % 2 == 0 else [0]] = 0  # where a real sequence has no phase but a sign
+        phased[[0, -1] if d % 2 == 0 else [0]] = 0  # these coefficients are real: a sign, no phase
         real, imaginary = parts[0], parts[1] * like(phased, parts)
-        real = xp.where(real == 0, xp.ones_like(real), real)  # which float32 comes across
+        real = xp.where(real == 0, xp.ones_like(real), real)  # exact zeros do occur in float32
         modulus = xp.sqrt(real * real + imaginary * imaginary)
         return math.sqrt(d) * xp.fft.irfft((real + 1j * imaginary) / modulus, n=d)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from r1nes.arrays import ArrayType
-from r1nes.sampling.gaussian import Noise
-from r1nes.sampling.on_device import Drawn, DrawnDirections, Sent
-from r1nes.sampling.orthogonal import Directions
+from r1nes.sampling.gaussian import GaussianNoise
+from r1nes.sampling.on_device import DeviceDirections, DeviceNoise, HostNoise
+from r1nes.sampling.orthogonal import OrthogonalDirections
 
-Source = Noise | Directions | Sent | Drawn
+NoiseSource = GaussianNoise | OrthogonalDirections | HostNoise | DeviceNoise
 
 
 def source_of(
@@ -20,7 +20,7 @@ def source_of(
     popsize: int,
     *,
     orthogonal: bool,
-) -> Source:
+) -> NoiseSource:
     """Return the source of rows of ``width`` numbers, ``popsize`` per generation.
 
     ``kind`` is None for noise drawn on the host, or ``"device"`` for the generator of the arrays' device.
@@ -29,11 +29,11 @@ def source_of(
     if kind == "device":
         if not on_device:
             raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
-        drawn = DrawnDirections if orthogonal else Drawn
+        drawn = DeviceDirections if orthogonal else DeviceNoise
         return drawn(seed, width, array_type, popsize)
     source = (
-        Directions(seed, width, array_type.dtype, popsize)
+        OrthogonalDirections(seed, width, array_type.dtype, popsize)
         if orthogonal
-        else Noise(seed, width, array_type.dtype)
+        else GaussianNoise(seed, width, array_type.dtype)
     )
-    return Sent(source, array_type) if on_device else source
+    return HostNoise(source, array_type) if on_device else source

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from r1nes.arrays import Array
-from r1nes.arrays.tiles import room
-from r1nes.sampling.orthogonal import Directions
-from r1nes.sampling.sources import Source
+from r1nes.arrays.tiles import new_buffer
+from r1nes.sampling.orthogonal import OrthogonalDirections
+from r1nes.sampling.sources import NoiseSource
 
 Sampler = Callable[[Any, Array | None], Array]  # (noise, out) → points
 
@@ -20,7 +20,9 @@ class Stream:
     So the stream can be iterated several times, and a population may be larger than the memory.
     """
 
-    def __init__(self, sample: Sampler, source: Source, generation: int, popsize: int, mean: Array) -> None:
+    def __init__(
+        self, sample: Sampler, source: NoiseSource, generation: int, popsize: int, mean: Array
+    ) -> None:
         """Draw nothing yet; ``mean`` only shows what kind of array a point is."""
         self._sample, self._source, self._generation = sample, source, generation
         self._popsize, self._mean = popsize, mean
@@ -31,7 +33,7 @@ class Stream:
 
     def __iter__(self) -> Iterator[Array]:
         """Yield each point; evaluate or copy it before asking for the next one."""
-        out = room(self._mean[None, :], len(self._mean))
+        out = new_buffer(self._mean[None, :], len(self._mean))
         noise: Any = None
         for i in range(self._popsize):
             noise = self._source.draw(self._generation, i, i + 1, noise)
@@ -56,6 +58,6 @@ class Stream:
 
     def shifts(self) -> Any:
         """Return the noise of all points in a form that takes no memory, or None if there is none."""
-        if not isinstance(self._source, Directions):
+        if not isinstance(self._source, OrthogonalDirections):
             return None
         return self._source.shifts(self._generation, 0, self._popsize)

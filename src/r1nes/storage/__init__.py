@@ -1,1 +1,1 @@
-"""Checkpoints: the file format, and the file of a run."""
+"""Checkpoints: the file format, and saving and resuming runs."""

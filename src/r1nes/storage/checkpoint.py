@@ -1,12 +1,12 @@
-"""A tree of plain values and arrays ↔ one file that a crash cannot harm and that runs no code when read.
+"""Store a tree of plain values and arrays in one file, atomically and without executable content.
 
     r1nes checkpoint 2              the format, and its version
-    3a7bd3e2360a3d29eea436fc…       SHA-256 of all that follows
+    3a7bd3e2360a3d29eea436fc…       SHA-256 of everything below
     {"dict": {"generation": 7, …}}  the tree as JSON, where an array is {"array": [dtype, shape, offset]}
-    …                               the numbers of the arrays
+    …                               the data of the arrays
 
-The file is written under another name, flushed to the disk and renamed: whoever looks finds the old one or
-the new one, complete.
+A new file is written under a temporary name, flushed to disk and then renamed, so that readers always find a
+complete file, the old one or the new one, even after a crash. Reading a file executes no code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Tree = Any  # None, bool, int, float, str, arrays, and lists, tuples and dicts (
 
 
 def write(path: str | os.PathLike[str], tree: Tree) -> None:
-    """Put ``tree`` into the file ``path``, at once or not at all."""
+    """Write ``tree`` to the file ``path`` atomically."""
     path = Path(path)
     draft = path.with_name(path.name + ".tmp")
     try:
@@ -44,7 +44,7 @@ def write(path: str | os.PathLike[str], tree: Tree) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Tree:
-    """The tree in the file ``path``."""
+    """Read the tree from the file ``path``."""
     content = Path(path).read_bytes()
     try:
         return loads(content)
@@ -53,7 +53,7 @@ def read(path: str | os.PathLike[str]) -> Tree:
 
 
 def dumps(tree: Tree) -> bytes:
-    """``tree`` as the content of a file."""
+    """Encode ``tree`` as the content of a file."""
     data = bytearray()
     body = json.dumps(_plain(tree, data)).encode() + b"\n" + data
     checksum = hashlib.sha256(body).hexdigest().encode()
@@ -61,7 +61,7 @@ def dumps(tree: Tree) -> bytes:
 
 
 def loads(content: bytes) -> Tree:
-    """The tree that ``content`` holds."""
+    """Decode the content of a file."""
     if not content.startswith(MAGIC):
         raise ValueError("it is not an r1nes checkpoint")
     first, _, rest = content.partition(b"\n")
@@ -69,19 +69,19 @@ def loads(content: bytes) -> Tree:
     if not version.isdigit():
         raise ValueError("its first line is damaged")
     if int(version) != VERSION:
-        raise ValueError(f"its format is {int(version)}, and this version of r1nes reads format {VERSION}")
+        raise ValueError(f"its format is {int(version)}, but this version of r1nes reads format {VERSION}")
     checksum, _, body = rest.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != checksum:
-        raise ValueError("it is damaged or not complete: the checksum does not fit")
+        raise ValueError("it is damaged or incomplete: the checksum does not match")
     header, _, data = body.partition(b"\n")
     try:
         return _tree(json.loads(header), data)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"what it holds is not a tree of values ({error})") from None
+        raise ValueError(f"its content is not a valid tree of values ({error})") from None
 
 
 def _plain(tree: Tree, data: bytearray) -> Any:
-    if isinstance(tree, np.ndarray | np.generic):  # NumPy's numbers too: float64(1) is not 1.0 to float32
+    if isinstance(tree, np.ndarray | np.generic):  # scalars too: float64(1) widens float32, 1.0 does not
         return {"array": _stored(np.asarray(tree), data)}
     if isinstance(tree, dict):
         return {"dict": {name: _plain(value, data) for name, value in tree.items()}}
@@ -91,14 +91,14 @@ def _plain(tree: Tree, data: bytearray) -> Any:
         return [_plain(value, data) for value in tree]
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
-    raise TypeError(f"a checkpoint holds numbers, strings and arrays, not {tree!r}")
+    raise TypeError(f"a checkpoint holds only numbers, strings and arrays, got {tree!r}")
 
 
 def _stored(values: np.ndarray[Any, Any], data: bytearray) -> list[Any]:
-    """Append the array to ``data``; what stands for it in the tree."""
+    """Append the array to ``data`` and return its representation in the JSON tree."""
     little = values.astype(values.dtype.newbyteorder("<"), order="C")
     if little.dtype.str not in DTYPES:
-        raise TypeError(f"a checkpoint holds arrays of {', '.join(DTYPES)}, not of {values.dtype}")
+        raise TypeError(f"arrays in a checkpoint must be of dtype {', '.join(DTYPES)}, got {values.dtype}")
     offset = len(data)
     data += little.tobytes()
     return [little.dtype.str, list(values.shape), offset]
@@ -118,12 +118,12 @@ def _tree(plain: Any, data: bytes) -> Tree:
         dtype, shape, offset = content
         if dtype in DTYPES:
             array = np.frombuffer(data, dtype, math.prod(shape), offset)
-            return array.reshape(shape).astype(array.dtype.newbyteorder("="))[()]  # a copy, to write into
-    raise ValueError(f"unknown: {kind}")
+            return array.reshape(shape).astype(array.dtype.newbyteorder("="))[()]  # a writable copy
+    raise ValueError(f"unknown kind of node: {kind}")
 
 
 def _flush_directory(directory: Path) -> None:
-    """Make the renaming itself last; only POSIX knows how."""
+    """Make the rename durable; only POSIX systems support this."""
     if os.name == "posix":
         handle = os.open(directory, os.O_RDONLY)
         try:

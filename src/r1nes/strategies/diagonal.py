@@ -18,8 +18,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.arrays.compiled import compiled, strip
-from r1nes.arrays.tiles import Room, added, filled, room
+from r1nes.arrays.compiled import compiled, strip_width
+from r1nes.arrays.tiles import Buffer, accumulate_tiles, compute_tiles, new_buffer
 from r1nes.strategies.protocol import Method, Strategy
 
 
@@ -57,7 +57,7 @@ class DiagonalGaussian(Strategy):
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = room(noise, len(self.mean)) if out is None else out
+        X = new_buffer(noise, len(self.mean)) if out is None else out
         if not self.fast:
             return _points(self.mean, self.scales, noise, X)
         _points_loops.fast(self.mean, self.scales, noise, X)
@@ -117,7 +117,7 @@ class DiagonalGaussian(Strategy):
         return {"min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
 
 
-def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
+def _points(mean: Array, scales: Array, noise: Array, X: Buffer) -> Array:
     """Points x = μ + σs, ~ N(μ, diag(σ²))."""
     xp = namespace(noise)
 
@@ -126,7 +126,7 @@ def _points(mean: Array, scales: Array, noise: Array, X: Room) -> Array:
         x += mean[c]
         return x
 
-    return filled(formula, X)
+    return compute_tiles(formula, X)
 
 
 def _accumulate(noise: Array, w: Array, moments: Array) -> Array:
@@ -137,7 +137,7 @@ def _accumulate(noise: Array, w: Array, moments: Array) -> Array:
         s = noise[:, c]
         return weights @ (s * s) - total, weights @ s
 
-    return added(formula, len(noise), moments)
+    return accumulate_tiles(formula, len(noise), moments)
 
 
 def _step(
@@ -154,7 +154,7 @@ def _step(
 @compiled
 def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> None:
     n, d = noise.shape
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         m, s = mean[start : start + width], scales[start : start + width]
         for i in range(n):
@@ -176,7 +176,7 @@ def _update_loops(
 ) -> None:
     """The next μ and σ, where ∇μ and ∇σ have been before."""
     n, d = noise.shape
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         stop = min(start + width, d)
         ws, wss = next_mean[start:stop], next_scales[start:stop]

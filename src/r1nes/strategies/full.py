@@ -28,7 +28,7 @@ from typing import Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host
-from r1nes.arrays.compiled import TILE
+from r1nes.arrays.tiles import TILE
 from r1nes.strategies.protocol import Method, Strategy
 
 

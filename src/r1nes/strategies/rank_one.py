@@ -31,9 +31,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.arrays.compiled import compiled, kernel, part, strip
+from r1nes.arrays.compiled import compiled, jitable, kernel, strip_width
 from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
-from r1nes.arrays.tiles import ALL, Room, columns, filled, room
+from r1nes.arrays.tiles import ALL, Buffer, column_slices, compute_tiles, new_buffer
 from r1nes.ranking import logarithmic
 from r1nes.strategies.protocol import Method, Strategy
 
@@ -95,7 +95,7 @@ class RankOneGaussian(Strategy):
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = room(noise, len(self.mean)) if out is None else out
+        X = new_buffer(noise, len(self.mean)) if out is None else out
         if not self.fast:
             return _points(self.mean, self.sigma, self.u, noise, X)
         _points_loops.fast(self.mean, self.sigma, self.u, noise, X)
@@ -156,7 +156,7 @@ class RankOneGaussian(Strategy):
         return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u.dot(self.u))}  # faster than @
 
 
-def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array:
+def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Buffer) -> Array:
     """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
     xp, d = namespace(noise), len(mean)
     y, z = noise[:, :d], noise[:, d:]
@@ -168,7 +168,7 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Room) -> Array
         x += mean[c]
         return x
 
-    return filled(formula, X)
+    return compute_tiles(formula, X)
 
 
 def _accumulate(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
@@ -177,7 +177,7 @@ def _accumulate(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -
     y, z = noise[:, :d], host(noise[:, d])
     r = math.sqrt(u @ u)
     p, q = np.zeros(n, w.dtype), np.zeros(n, w.dtype)
-    for c in columns(n, d) if on_host(noise) else [ALL]:
+    for c in column_slices(n, d) if on_host(noise) else [ALL]:
         p += host(y[:, c] @ u[c])
         q += host(xp.einsum("ij,ij->i", y[:, c], y[:, c]))  # not of the standard, but in all libraries
     p /= r
@@ -209,7 +209,7 @@ def _step(
     )
 
 
-@part
+@jitable
 def _shape(
     r: float, wbp: float, wbb: float, wq: float, power: float, rate_shape: float
 ) -> tuple[float, float]:
@@ -232,7 +232,7 @@ def _shape(
 @compiled
 def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
     n, d = X.shape
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         m, v = mean[start : start + width], u[start : start + width]
         for i in range(n):
@@ -283,7 +283,7 @@ def _update_loops(
 def _project(u: Array, noise: Array, starts: Any, along: Array, squares: Array) -> float:
     """Add uᵀy and ‖y‖²; uᵀu."""
     n, d, power = along.size, u.size, 0.0
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         v = u[start : start + width]
         power += dot(v, v)
@@ -300,7 +300,7 @@ def _project(u: Array, noise: Array, starts: Any, along: Array, squares: Array) 
 def _add_weighted(noise: Array, starts: Any, weights: Array, wy: Array, wby: Array) -> float:
     """Σ w y and Σ w b y; the square of the length of the second."""
     n, d, power = starts.size, wy.size, 0.0
-    width = strip(n, d)
+    width = strip_width(n, d)
     for start in range(0, d, width):
         stop = min(start + width, d)
         fill_with(wy[start:stop], 0.0)

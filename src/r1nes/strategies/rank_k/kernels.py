@@ -1,9 +1,10 @@
-"""The step of ``layer`` as numba compiles it: the same, with loops for products, and in place.
+"""The step of ``rank_k.step`` for numba: the same equations, with explicit loops and in place.
 
-With many variables a step is nothing but passes over memory, so there are few, each strip by strip. What is
-to be known of the whole before any variable can move are numbers. Two passes add them up, of vectors split
-along and across V: there H, ŷ and the rest are sums of a few vectors, so their products are as well. A third
-pass moves all variables, and a last one takes care of the last digits of V.
+With many variables the cost of a step is its passes over memory, so there are few passes, each strip by
+strip. Before any variable can move, the step needs a few scalars and small matrices. Two passes sum them from
+vectors split along and across V: there H, ŷ and the rest are sums of a few vectors, and so are their
+products. A third pass moves all variables, and a last one restores the orthonormality of V to the last
+digits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import compiled, kernel, strip
+from r1nes.arrays.compiled import compiled, kernel, strip_width
 from r1nes.arrays.loops import (
     add,
     add_four,
@@ -72,7 +73,7 @@ def update(
 ) -> tuple[float, float, float]:
     """The next λ, noise in the signal and largest of D; all else is put into the arrays for it."""
     n, k, d = w.shape[1], c.size, rows.shape[1]
-    V, width = rows[FIRST:], min(strip(n, d), d)
+    V, width = rows[FIRST:], min(strip_width(n, d), d)
     total, of_shape, of_mean = total_of(w[1]), dot(w[1], w[1]), dot(w[0], w[0])
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
     c_sigma, memory = (mu + 2) / (d + mu + 5), 0.7 / d

@@ -1,6 +1,6 @@
-"""What a step of RkNES makes of its k directions alone: matrices of k rows, for compiled functions to call.
+"""The k × k part of a step of RkNES, to be called from compiled functions.
 
-The equations are those of ``rank_k``. Results go into the last arguments.
+The equations are those of ``rank_k.strategy``. Results are written to the last arguments.
 """
 
 from __future__ import annotations

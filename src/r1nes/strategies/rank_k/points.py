@@ -1,8 +1,7 @@
-"""The points of RkNES as numba compiles them, and the directions that they are made of.
+"""The points of RkNES, compiled, from directions in compact form (``ShiftedSequence``).
 
-A direction is y_j = s_j u_j, where u is as many numbers of the ``sequence`` in a row, from its start on, and
-the ``signs`` s are those of all directions. So V is given the signs instead of each direction, and u is read
-where it lies.
+A direction is y_j = s_j u_j, where u is a slice of the ``sequence`` and all directions share the ``signs`` s.
+So the signs are applied to V once instead of to each direction, and u is read in place.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import compiled, kernel, strip
+from r1nes.arrays.compiled import compiled, kernel, strip_width
 from r1nes.arrays.loops import add_rows, combine, copy_to, four_dots, four_starts, multiply
 
 # Rows of a state; V from the first direction on. Sums over samples are kept in the last rows, in this order.
@@ -34,7 +33,7 @@ def points(
 ) -> None:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
     n, k, d = starts.size, c.size, X.shape[1]
-    width = min(strip(n, d), d)
+    width = min(strip_width(n, d), d)
     work, P = np.zeros((max(3, k) + 2, width)), np.zeros((n, max(3, k)))
     V, scales, spare = work[2:], work[0], work[1]
     project(rows[FIRST:], sequence, period, signs, starts, V, P)

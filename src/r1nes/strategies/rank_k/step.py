@@ -1,8 +1,8 @@
 """The arithmetic of RkNES: its points, and the step from one distribution to the next.
 
-The equations are those of ``rank_k``. What a step needs of its samples are sums over them, and ``gather``
-adds them up: Σ w y², Σ w y and PᵀWY. Arrays of d columns are those of any library; c and all else of k rows
-and columns are NumPy's.
+The equations are those of ``rank_k.strategy``. A step depends on its samples only through the weighted sums
+that ``gather`` accumulates: Σ w y², Σ w y and PᵀWY. Arrays of d columns may belong to any library; c and all
+other arrays of k rows and columns are NumPy's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from r1nes.arrays import Array, copied, host, joined, like, namespace, on_host, stacked
 from r1nes.arrays.loops import TINY
-from r1nes.arrays.tiles import Room, added, filled
+from r1nes.arrays.tiles import Buffer, accumulate_tiles, compute_tiles
 from r1nes.sampling.orthogonal import PAIRED
 from r1nes.strategies.rank_k.matrices import (
     DRIFT,
@@ -29,7 +29,7 @@ from r1nes.strategies.rank_k.matrices import (
 from r1nes.strategies.rank_k.points import FIRST, PATH_SIGMA, SIGNAL
 
 
-def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, X: Room) -> Array:
+def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, X: Buffer) -> Array:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
     xp = namespace(noise)
     P = (noise @ V.T) * like(np.expm1(c), noise)
@@ -41,7 +41,7 @@ def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array
         x += mean[cols]
         return x
 
-    return filled(formula, X)
+    return compute_tiles(formula, X)
 
 
 def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tuple[Array, Array]:
@@ -58,7 +58,7 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tup
         return of_squares @ (y * y), weights @ y
 
     numbers += np.array([w[1].sum(), w[1] @ w[1], w[0] @ w[0], n])
-    last = added(formula, n, sums[SIGNAL:])
+    last = accumulate_tiles(formula, n, sums[SIGNAL:])
     return sums if on_host(sums) else namespace(sums).concat([sums[:SIGNAL], last]), numbers
 
 

@@ -3,8 +3,8 @@
 The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by
 e^{c_i}: c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy; y is the
 whitened sample, so nothing is ever inverted. Instead of normal vectors the y are orthogonal directions
-(module ``directions``): d in a row look everywhere once, which tells as much about f as half as many again
-that are independent.
+(``sampling.orthogonal``): d of them in a row cover the space evenly and carry as much information about f as
+1.5 d independent ones.
 
 In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I) and the metric is
 ½ tr(G²), so over these covariances it is the projection of G onto what V, c and σ can change: the block along
@@ -46,9 +46,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.arrays.tiles import room
+from r1nes.arrays.tiles import new_buffer
 from r1nes.ranking import linear, logarithmic
-from r1nes.sampling.orthogonal import Shifts, as_shifts, paired
+from r1nes.sampling.orthogonal import ShiftedSequence, as_shifts, paired
 from r1nes.strategies.protocol import Method, Strategy
 from r1nes.strategies.rank_k import kernels as layer_loops
 from r1nes.strategies.rank_k import points as layer_points
@@ -169,19 +169,19 @@ class RankKGaussian(Strategy):
         """Numbers per direction."""
         return int(self.rows.shape[1])
 
-    def sample(self, noise: Array | Shifts, out: Array | None = None) -> Array:
+    def sample(self, noise: Array | ShiftedSequence, out: Array | None = None) -> Array:
         """Points for the directions ``noise``, one per row."""
-        if isinstance(noise, Shifts) or self.fast:
+        if isinstance(noise, ShiftedSequence) or self.fast:
             shifts = as_shifts(noise)
             X = np.empty((shifts.n, self.rows.shape[1])) if out is None else out
             layer_points.points.fast(self.rows, math.exp(self.log_sigma), self.stretches, *shifts, X)
             return X
-        X = room(noise, self.noise_size) if out is None else out
+        X = new_buffer(noise, self.noise_size) if out is None else out
         return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, X)
 
-    def update(self, noise: Array | Shifts, utilities: Array) -> Self:
+    def update(self, noise: Array | ShiftedSequence, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
-        if not (isinstance(noise, Shifts) or self.fast):
+        if not (isinstance(noise, ShiftedSequence) or self.fast):
             return self.step(self.accumulate(self.moments(), noise, utilities))
         w = _in_two_rows(utilities)
         if not w[0, 0] and not w[0].any():  # no sample carries any weight
