@@ -61,9 +61,9 @@ def run(page: str) -> dict[str, Any]:
 def draw_fit(panel: Axes, names: dict[str, Any]) -> None:
     """Draw the measured spectrum and the fit to it."""
     panel.plot(names["grid"], names["measured"], ".", color=GREY, label="measured")
-    panel.plot(names["grid"], names["found"], color=ORANGE, label="fitted")
-    for place in names["places"]:
-        panel.axvline(place, color=BLUE, lw=0.6, ls=":")
+    panel.plot(names["grid"], names["fitted"], color=ORANGE, label="fitted")
+    for position in names["positions"]:
+        panel.axvline(position, color=BLUE, lw=0.6, ls=":")
     panel.legend()
 
 
