@@ -1,4 +1,4 @@
-"""Draws the pictures that the pages show of their own code, and of how to choose: ``python docs/draw.py``."""
+"""Draw the figures of the README and the pages, from recorded runs and the pages' own code."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from r1nes.bench.analysis.statistics import summary
+from r1nes.bench.runner.records import Record, read
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, RC
 
 if TYPE_CHECKING:
@@ -19,28 +21,29 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures"
+RESULTS = DOCS.parent / "results"
 
-QUESTIONS = [  # what to ask, and what to do if the answer is yes
-    ("Are gradients to be had, and worth having?", "scipy.optimize.minimize\n(L-BFGS), or your framework's"),
+QUESTIONS = [  # each question, and the advice if the answer is yes
+    ("Are gradients available and useful?", "scipy.optimize.minimize\n(L-BFGS), or your framework's"),
     (
-        "Only a few hundred evaluations in all,\nor choices among the variables?",
+        "Only a few hundred evaluations in total,\nor categorical variables?",
         "a model-based search,\nsuch as Optuna's TPE",
     ),
     (
-        "At most some 60 variables, and so many scales\nin all directions that the default is stuck?",
+        "At most about 60 variables, and the default stalls\nbecause many directions differ in scale?",
         'method="xnes", or CMA-ES',
     ),
     (
-        "Do the variables hardly interact, and is the\nfunction noisy, or a matter of microseconds?",
+        "Do the variables hardly interact, and is the\nfunction noisy or very cheap (microseconds)?",
         'method="snes"',
     ),
-    ("Are you comparing with the paper?", 'method="r1nes"'),
+    ("Are you comparing with the R1-NES paper?", 'method="r1nes"'),
 ]
 OTHERWISE = "the default, rknes"
 
 
 def run(page: str) -> dict[str, Any]:
-    """The names that the code of a page has defined, after it ran in a folder of its own."""
+    """Run a page's code in a temporary folder and return the names it defines."""
     code = "\n".join(
         re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
     )
@@ -56,16 +59,63 @@ def run(page: str) -> dict[str, Any]:
 
 
 def draw_fit(panel: Axes, names: dict[str, Any]) -> None:
-    """The measured spectrum, and what was fitted to it."""
+    """Draw the measured spectrum and the fit to it."""
     panel.plot(names["grid"], names["measured"], ".", color=GREY, label="measured")
-    panel.plot(names["grid"], names["found"], color=ORANGE, label="found")
-    for place in names["places"]:
-        panel.axvline(place, color=BLUE, lw=0.6, ls=":")
+    panel.plot(names["grid"], names["fitted"], color=ORANGE, label="fitted")
+    for position in names["positions"]:
+        panel.axvline(position, color=BLUE, lw=0.6, ls=":")
     panel.legend()
 
 
+def rosenbrock_runs(file: str, method: str) -> dict[int, list[Record]]:
+    """Return a method's recorded runs on BBOB's f8, grouped by the number of variables, from 32 up."""
+    runs: dict[int, list[Record]] = {}
+    for record in read(RESULTS / file / "records.jsonl"):
+        if (record["method"], record["function"]) == (method, "f8") and record["dim"] >= 32:
+            runs.setdefault(record["dim"], []).append(record)
+    return dict(sorted(runs.items()))
+
+
+def draw_rosenbrock(panel: Axes) -> None:
+    """Draw evaluations to the target over the number of variables: single runs, medians and their ratios."""
+    published, default = rosenbrock_runs("paper", "r1nes"), rosenbrock_runs("targets", "rknes")
+    _draw_runs(panel, published, BLUE, "R1-NES (2011)")
+    _draw_runs(panel, default, ORANGE, "r1nes default")
+    for dim, records in default.items():
+        low, high = summary(records).median, summary(published[dim]).median
+        panel.plot([dim, dim], [low, high], color=GREY, lw=1, ls=":", zorder=1)
+        panel.text(dim * 1.06, low**0.4 * high**0.6, f"{high / low:.0f}× fewer", va="center")
+    records = [record for runs in (published, default) for group in runs.values() for record in group]
+    solved = sum(record["solved"] for record in records)
+    panel.text(
+        2300, 7e3, f"lines: medians\ndots: single runs\n({solved} of {len(records)} solved)", ha="right"
+    )
+    panel.set(xscale="log", yscale="log", xlim=(28, 2400), ylim=(5e3, 1.4e8), xlabel="number of variables")
+    panel.set_xticks(list(published), [str(dim) for dim in published])
+    ticks = {1e4: "10,000", 1e5: "100,000", 1e6: "1 million", 1e7: "10 million", 1e8: "100 million"}
+    panel.set_yticks(list(ticks), list(ticks.values()))
+    panel.minorticks_off()
+
+
+def _draw_runs(panel: Axes, runs: dict[int, list[Record]], colour: str, label: str) -> None:
+    """Draw the medians of a method's runs as a line, and its solved runs as dots."""
+    dims, medians = list(runs), [summary(records).median for records in runs.values()]
+    panel.plot(dims, medians, color=colour, lw=2.2)
+    dots = [(dim, r["evaluations"]) for dim, records in runs.items() for r in records if r["solved"]]
+    panel.plot(*zip(*dots, strict=True), "o", color=colour, ms=5.5, mec="white", mew=0.5)
+    panel.annotate(
+        f"{label}\n{medians[-1] / 1e6:.0f} million",
+        (dims[-1], medians[-1]),
+        xytext=(9, 0),
+        textcoords="offset points",
+        color=colour,
+        fontweight="bold",
+        va="center",
+    )
+
+
 def draw_choice(panel: Axes) -> None:
-    """Questions downwards; whoever says yes leaves to the right."""
+    """Draw the questions as a column; each yes leads right, to the advice."""
     panel.set(xlim=(0, 10), ylim=(-1.35 * len(QUESTIONS) - 0.5, 0.5))
     panel.axis("off")
     for k, (question, answer) in enumerate(QUESTIONS):
@@ -100,7 +150,12 @@ def _arrow(panel: Axes, start: tuple[float, float], end: tuple[float, float], te
 
 
 def main() -> None:
-    """Four pictures."""
+    """Draw all figures and save them in ``docs/figures``."""
+    with mpl.rc_context(RC | {"font.size": 11}):  # readable at the width of a phone
+        page = Figure(figsize=(6.0, 3.8))
+        page.suptitle("Evaluations needed to minimise Rosenbrock's function to 1e-8", x=0.01, ha="left")
+        draw_rosenbrock(page.subplots())
+        page.savefig(FIGURES / "rosenbrock.png")
     tutorial, pictures = run("tutorial.md"), run("pictures.md")
     tutorial["figure"].savefig(FIGURES / "tutorial_run.png")
     pictures["figure"].savefig(FIGURES / "run.png")

@@ -1,8 +1,8 @@
-"""A simulator's parameters from what was observed: an epidemic in three groups, twelve noisy weeks.
+"""Calibrate an epidemic simulator: eight parameters from twelve weeks of noisy case counts in three groups.
 
-The simulator knows the rate of infection within and between three age groups, the rate of recovery and how
-much of it is reported: eight positive numbers. They are searched as logarithms, within bounds; a simulation
-that gives no sensible number says so by NaN, and is ranked last.
+The parameters are the infection rates within and between three age groups, the recovery rate and the share
+of cases reported. All are positive, so the search works on their logarithms, within bounds. A simulation
+without a valid result returns NaN, which ranks last.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ PEOPLE = np.array([30_000.0, 50_000.0, 20_000.0])
 
 
 def weekly_cases(parameters):
-    """Reported cases by week and group, (n, weeks, 3), for parameters in rows; in steps of a day."""
+    """Reported cases by week and group, (n, weeks, 3), for n rows of parameters, simulated day by day."""
     a, b, c, ab, ac, bc, recovery, reported = parameters.T[..., None]
     contacts = np.stack([np.hstack([a, ab, ac]), np.hstack([ab, b, bc]), np.hstack([ac, bc, c])], axis=1)
     infected = np.full((len(parameters), 3), [5.0, 5.0, 0.0])
@@ -32,11 +32,11 @@ def weekly_cases(parameters):
 
 
 def main():
-    """Observe once, with the noise of counting; then find out what made it."""
+    """Simulate one observation with Poisson noise, then recover its parameters."""
     observed = np.random.default_rng(1).poisson(weekly_cases(TRUTH[None])[0])
 
     def misfit(logarithms):
-        """Half the deviance of Poisson counts, for each row."""
+        """Half the Poisson deviance for each row."""
         expected = weekly_cases(np.exp(logarithms))
         expected[expected <= 0] = np.nan
         ratio = np.maximum(observed, 1) / expected
@@ -45,10 +45,10 @@ def main():
     bounds = [(np.log(0.01), np.log(1.0))] * len(TRUTH)
     x0 = np.full(len(TRUTH), np.log(0.1))
     result = r1nes.minimize(misfit, x0, sigma0=0.5, bounds=bounds, vectorized=True, max_evals=6000, rng=1)
-    for name, found, was in zip(NAMES, np.exp(result.x), TRUTH, strict=True):
-        print(f"{name:10} {found:.3f}   was {was:.3f}")
+    for name, found, true in zip(NAMES, np.exp(result.x), TRUTH, strict=True):
+        print(f"{name:10} {found:.3f}   true {true:.3f}")
     truth = misfit(np.log(TRUTH)[None])[0]
-    print(f"misfit {result.fun:.1f} after {result.nfev} simulations, of the truth {truth:.1f}")
+    print(f"misfit {result.fun:.1f} after {result.nfev} simulations, {truth:.1f} for the true parameters")
     assert result.fun <= truth
 
 

@@ -1,9 +1,8 @@
-"""A controller for a cart that balances a pole: four gains, found by simulation alone.
+"""Tune a controller for a cart that balances a pole: four gains, found by simulation alone.
 
-The force on the cart is a linear function of its state. What a set of gains is worth is the cost of six
-simulated seconds from a tilt of 30 degrees, with the equations of motion as they are, not linearised, and a
-motor that can push no harder than 20 N. The textbook's answer, the linear-quadratic regulator, knows
-neither.
+The force on the cart is a linear function of its state. The cost of a set of gains is that of six simulated
+seconds from a tilt of 30 degrees. The simulation uses the full nonlinear equations of motion and a motor
+limited to 20 N. The textbook solution, the linear-quadratic regulator, takes neither into account.
 """
 
 import numpy as np
@@ -14,12 +13,12 @@ import r1nes
 CART, POLE, HALF_LENGTH, GRAVITY = 1.0, 0.3, 0.5, 9.81  # kg, kg, m, m/s²
 STEP, STEPS = 0.02, 300  # s
 MOTOR = 20.0  # N
-WEIGHTS = np.array([1.0, 0.1, 10.0, 0.1])  # of position, speed, angle, turning speed
+WEIGHTS = np.array([1.0, 0.1, 10.0, 0.1])  # for position, speed, angle, angular speed
 EFFORT = 0.01
 
 
 def derivative(state, force):
-    """Of the state (position, speed, angle, turning speed), for any number of carts at once."""
+    """The time derivative of the state (position, speed, angle, angular speed) of one or many carts."""
     _, speed, angle, turning = state
     sin, cos = np.sin(angle), np.cos(angle)
     push = (force + POLE * HALF_LENGTH * turning**2 * sin) / (CART + POLE)
@@ -28,7 +27,7 @@ def derivative(state, force):
 
 
 def cost(gains):
-    """Of each row of gains; a pole that falls costs the more the sooner it does."""
+    """The cost of each row of gains; the sooner the pole falls, the higher."""
     carts = len(gains)
     state = np.zeros((4, carts))
     state[2] = np.radians(30)
@@ -42,7 +41,7 @@ def cost(gains):
 
 
 def regulator():
-    """The gains of the linear-quadratic regulator, around the upright position."""
+    """The gains of the linear-quadratic regulator, linearised at the upright position."""
     tiny = 1e-6
     A = np.array([derivative(tiny * unit, 0.0) / tiny for unit in np.eye(4)]).T
     B = derivative(np.zeros(4), tiny)[:, None] / tiny
@@ -51,13 +50,13 @@ def regulator():
 
 
 def main():
-    """Gains from nothing, beside those of the textbook."""
+    """Tune the gains and compare them with the textbook's."""
     result = r1nes.minimize(
         cost, np.full(4, 20.0), bounds=[(0, 200)] * 4, popsize=20, vectorized=True, max_evals=3000, rng=1
     )
     textbook = cost(regulator()[None])[0]
-    print("gains", result.x.round(1), "of the textbook", regulator().round(1))
-    print(f"cost {result.fun:.3f} after {result.nfev} simulations, of the textbook {textbook:.3f}")
+    print("gains", result.x.round(1), "textbook gains", regulator().round(1))
+    print(f"cost {result.fun:.3f} after {result.nfev} simulations, textbook cost {textbook:.3f}")
     assert result.fun < textbook
 
 

@@ -1,7 +1,8 @@
-"""The weights of a neural network without a gradient: two spirals that no straight line tells apart.
+"""Train a neural network without gradients to separate two interleaved spirals.
 
-337 weights that interact in every way. Back-propagation would do it too; this does it where there is none,
-because the activation is a step, the network runs on a device, or the loss comes from a simulator.
+All 337 weights interact. Back-propagation could train this network too; the same script works where it is
+not available, because the activation is a step, the network runs on a device or the loss comes from a
+simulator.
 """
 
 from itertools import pairwise
@@ -10,14 +11,14 @@ import numpy as np
 
 import r1nes
 
-TURN = 10.0  # radians, of each spiral
+TURN = 10.0  # length of each spiral in radians
 LAYERS = [2, 16, 16, 1]
 SIZES = list(pairwise(LAYERS))
 WEIGHTS = sum(a * b + b for a, b in SIZES)
 
 
 def spirals(points, rng):
-    """Points on two spirals, with a little noise, and which of them each is on."""
+    """Sample points on two spirals with a little noise; return them and the spiral of each."""
     which = np.arange(points) % 2
     turn = np.sqrt(rng.uniform(0.05, 1, points)) * TURN
     angle = turn + np.pi * which
@@ -26,7 +27,7 @@ def spirals(points, rng):
 
 
 def network(weights, inputs):
-    """What each row of weights makes of the inputs: (n, points) numbers, above 0 for the second spiral."""
+    """The network's outputs for each row of weights, (n, points): positive for the second spiral."""
     signal, start = np.broadcast_to(inputs, (len(weights), *inputs.shape)), 0
     for a, b in SIZES:
         matrix = weights[:, start : start + a * b].reshape(-1, a, b)
@@ -45,7 +46,7 @@ def main():
     signs = 2 * which - 1
 
     def loss(weights):
-        """The mean logistic loss, with a little weight decay."""
+        """The mean logistic loss with a little weight decay, for each row."""
         return np.logaddexp(0, -3 * signs * network(weights, inputs)).mean(axis=1) + 1e-4 * (weights**2).mean(
             axis=1
         )
@@ -55,7 +56,7 @@ def main():
     new, truth = spirals(200, rng)
     right = np.mean((network(result.x[None], new)[0] > 0) == truth)
     print(f"{WEIGHTS} weights, loss {result.fun:.3f} after {result.nfev} evaluations")
-    print(f"{right:.0%} of 200 new points are told apart")
+    print(f"{right:.0%} of 200 new points are classified correctly")
     assert right > 0.95
 
 

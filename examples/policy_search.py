@@ -1,17 +1,17 @@
-"""Policy search: train the weights of a small network to act in a Gymnasium environment, without gradients.
+"""Policy search: train a small network to act in a Gymnasium environment, without gradients.
 
     pip install 'r1nes[plot]' 'gymnasium[box2d]'
     python examples/policy_search.py --tasks cartpole,pendulum,lander --methods rknes,snes --seeds 3
 
-A point is the vector of all weights, its value minus the return of an episode or two. All points of a
-generation face the same episodes, those of the next one others: so they compete on equal terms and learn no
-episode by heart. What is learnt is the mean of the distribution; its return on episodes that no generation
-saw makes the learning curve. ``--workers 4`` acts in four processes, with the same outcome. Runs that were
-killed go on where they were when the same command is given again.
+A point is the vector of all weights; its value is minus the mean return of one or two episodes. All points
+of a generation face the same episodes and so compete on equal terms. Each generation gets new episodes, so
+that policies do not overfit to a few. The trained policy is the mean of the distribution, and the learning
+curve shows its return on episodes not used in training. ``--workers 4`` simulates in four processes, with
+the same result. Repeating the same command resumes runs that were killed.
 
-``--methods pgpe`` is a public baseline, PGPE with ClipUp of EvoTorch (``pip install evotorch``), with the
-population and the first standard deviation of the others. Its speed is at most 1/15 of the first radius per
-step; that is our choice, not tuned.
+``--methods pgpe`` adds a public baseline, EvoTorch's PGPE with ClipUp (``pip install evotorch``), with the
+population and initial standard deviation of the other methods. Its maximum speed per step is 1/15 of the
+initial radius; we chose that value and did not tune it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from numpy.typing import NDArray
 import r1nes
 
 Array = NDArray[np.float64]
-LARGEST = 5.0  # weight: without a limit weights can grow until every unit is saturated, and nothing matters
-UNSEEN = 2**31  # the first seed of the episodes that no generation sees
+LARGEST = 5.0  # bound on the weights, without which they can grow until every unit is saturated
+UNSEEN = 2**31  # the first seed of the test episodes, which training never uses
 
 
 @dataclass(frozen=True)
 class Task:
-    """An environment, and what to spend on it."""
+    """An environment and its training budget."""
 
     env: str
     hidden: int  # units of the policy's only hidden layer
-    episodes: int  # to train with
+    episodes: int  # training budget
     per_point: int  # episodes per evaluation
     sigma0: float
-    continuous: bool | None = None  # for an environment that has both kinds of action
+    continuous: bool | None = None  # for environments with both discrete and continuous actions
     popsize: int = 20
 
 
@@ -60,13 +60,13 @@ COLOURS = ("C0", "C1", "C2", "C3", "C4")
 
 @cache  # one per process
 def environment(task: Task) -> gymnasium.Env[Any, Any]:
-    """Where to act."""
+    """The environment of a task."""
     options = {} if task.continuous is None else {"continuous": task.continuous}
     return gymnasium.make(task.env, disable_env_checker=True, **options)
 
 
 def shapes(task: Task) -> list[tuple[int, int]]:
-    """Of the two matrices of weights; the last row of each is added to its output."""
+    """The shapes of the two weight matrices; the last row of each is the bias."""
     env = environment(task)
     outputs = getattr(env.action_space, "n", None) or env.action_space.shape[0]
     return [(env.observation_space.shape[0] + 1, task.hidden), (task.hidden + 1, int(outputs))]
@@ -96,16 +96,16 @@ def loss(task: Task, weights: Array, seeds: range) -> float:
 
 
 class Curve:
-    """The learning curve of a run: (episodes spent, return on 50 episodes that training never sees)."""
+    """The learning curve of a run: (training episodes, mean return on 50 test episodes)."""
 
     def __init__(self, task: Task, path: Path) -> None:
-        """What the file ``path`` holds of it stays."""
+        """Append to the curve in the file ``path``."""
         self.task, self.path = task, path
         generations = task.episodes // (task.popsize * task.per_point)
         self.every = max(1, generations // 15)
 
     def add(self, weights: Array, generation: int, pool: Executor) -> None:
-        """Fifteen times in all, at even distances."""
+        """Test the weights and record a point, about fifteen times per run at equal intervals."""
         if generation % self.every:
             return
         unseen = [range(UNSEEN + i, UNSEEN + i + 10) for i in range(0, 50, 10)]
@@ -116,7 +116,7 @@ class Curve:
         print(f"{self.path.stem}: {point[1]:.0f} after {point[0]:,} episodes", flush=True)
 
     def points(self) -> Array:
-        """What there is of it, one point per row."""
+        """The points recorded so far, one per row."""
         lines = self.path.read_text().splitlines() if self.path.exists() else []
         return np.array(sorted({tuple(json.loads(line)) for line in lines})).reshape(-1, 2)
 
@@ -145,8 +145,8 @@ def train(task: Task, method: str, seed: int, curve: Curve, pool: Executor) -> N
             optimizer.save(checkpoint)
 
 
-def train_by_pgpe(task: Task, seed: int, curve: Curve, pool: Executor) -> None:
-    """Train with the baseline, which knows no checkpoints."""
+def train_with_pgpe(task: Task, seed: int, curve: Curve, pool: Executor) -> None:
+    """Train with the baseline, which has no checkpoints and so starts over."""
     import evotorch
     import torch
     from evotorch.algorithms import PGPE
@@ -181,13 +181,13 @@ def train_by_pgpe(task: Task, seed: int, curve: Curve, pool: Executor) -> None:
 
 
 def episodes_of(task: Task, seed: int, generation: int) -> range:
-    """The seeds of the episodes that the points of a generation face."""
+    """The seeds of a generation's training episodes."""
     first = (10_000 * seed + generation) * task.per_point
     return range(first, first + task.per_point)
 
 
 def draw(out: Path, tasks: list[str], methods: list[str]) -> None:
-    """The curves of all seeds, thin, and their medians, in out/policy_search.png."""
+    """Draw the curve of each seed and the medians in ``out/policy_search.png``."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
@@ -212,18 +212,18 @@ def draw(out: Path, tasks: list[str], methods: list[str]) -> None:
 
 
 def main() -> None:
-    """Train what is asked for and not yet recorded, and draw all of it."""
+    """Train the requested runs that are not yet recorded, then draw all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", default="cartpole", help=f"of {', '.join(TASKS)}")
-    parser.add_argument("--methods", default="rknes", help=f"of {', '.join(LABELS)}")
-    parser.add_argument("--seeds", type=int, default=1, help="how many, from 1")
-    parser.add_argument("--workers", type=int, default=1, help="processes that act")
+    parser.add_argument("--tasks", default="cartpole", help=f"comma-separated, from {', '.join(TASKS)}")
+    parser.add_argument("--methods", default="rknes", help=f"comma-separated, from {', '.join(LABELS)}")
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds, counted from 1")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
     parser.add_argument("--out", type=Path, default=Path("policy_search"))
     options = parser.parse_args()
     tasks, methods = options.tasks.split(","), options.methods.split(",")
     for name, given, known in (("--tasks", tasks, TASKS), ("--methods", methods, LABELS)):
         if not set(given) <= set(known):
-            parser.error(f"{name} must be of {', '.join(known)}; got {','.join(given)}")
+            parser.error(f"{name} must be from {', '.join(known)}; got {','.join(given)}")
     options.out.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(options.workers) as pool:
         for name, method, seed in product(tasks, methods, range(1, options.seeds + 1)):
@@ -233,7 +233,7 @@ def main() -> None:
             if len(points) and points[-1, 0] >= task.episodes:
                 continue
             if method == "pgpe":
-                train_by_pgpe(task, seed, curve, pool)
+                train_with_pgpe(task, seed, curve, pool)
             else:
                 train(task, method, seed, curve, pool)
     draw(options.out, tasks, methods)

@@ -1,7 +1,7 @@
-"""A run that is killed and goes on: eight cities' worth of antennas, placed to cover a country.
+"""Kill a run and resume it: place eight antennas to cover a country.
 
-The first process is killed, as a job is that exceeds its time; the same call then goes on from its
-checkpoint and ends where a run ends that nobody disturbed, to the last bit.
+The first process is killed, as a job scheduler kills a job at its time limit. The same call then resumes
+from the checkpoint and returns exactly the result of an uninterrupted run.
 """
 
 import multiprocessing
@@ -18,7 +18,7 @@ ANTENNAS = 8
 
 
 def people():
-    """Where they live: around a few centres."""
+    """Sample the homes of 120 people, clustered around 12 centres."""
     rng = np.random.default_rng(2)
     centres = rng.uniform(-1, 1, (12, 2))
     return np.concatenate([centre + rng.normal(0, 0.12, (10, 2)) for centre in centres])
@@ -28,13 +28,13 @@ PEOPLE = people()
 
 
 def distance(places):
-    """The mean squared distance to the nearest antenna."""
+    """The mean squared distance of the people to their nearest antenna."""
     away = PEOPLE[:, None] - places.reshape(ANTENNAS, 2)
     return float(np.mean(np.min(np.sum(away**2, axis=2), axis=1)))
 
 
 def search(checkpoint=None):
-    """The call; with a checkpoint it goes on from it if there is one."""
+    """Place the antennas, resuming from the checkpoint if it exists."""
     bounds = [(-1.5, 1.5)] * (2 * ANTENNAS)
     x0 = np.random.default_rng(3).uniform(-1, 1, 2 * ANTENNAS)
     return r1nes.minimize(
@@ -43,7 +43,7 @@ def search(checkpoint=None):
 
 
 def main():
-    """Killed, resumed, compared."""
+    """Kill a run, resume it, and compare it with an uninterrupted one."""
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "antennas.r1nes"
         process = multiprocessing.get_context("spawn").Process(target=search, args=(checkpoint,))
@@ -53,12 +53,12 @@ def main():
         process.join(0.3)
         process.kill()
         process.join()
-        print("killed" if process.exitcode == -signal.SIGKILL else "too fast to be killed")
+        print("killed" if process.exitcode == -signal.SIGKILL else "finished before it could be killed")
         resumed = search(checkpoint)
-    undisturbed = search()
+    uninterrupted = search()
     print(f"mean squared distance {resumed.fun:.4f} after {resumed.nfev} evaluations")
-    print("the same as undisturbed:", np.array_equal(resumed.x, undisturbed.x))
-    assert np.array_equal(resumed.x, undisturbed.x)
+    print("same as uninterrupted:", np.array_equal(resumed.x, uninterrupted.x))
+    assert np.array_equal(resumed.x, uninterrupted.x)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A PyTorch model whose activations are steps: back-propagation sees no gradient, the search needs none.
+"""Train a PyTorch model with step activations, whose gradient is zero almost everywhere.
 
-Such networks are small and fast on simple chips. All points of a generation are evaluated at once, by
-``torch.vmap`` over copies of the model's parameters; the tensors stay on the device of the model.
+Such networks are small and fast on simple chips. ``torch.vmap`` evaluates a whole generation at once, over
+copies of the model's parameters; the tensors stay on the model's device.
 """
 
 import torch
@@ -12,15 +12,15 @@ import r1nes
 
 
 class Step(torch.nn.Module):
-    """1 above 0, else −1."""
+    """The step activation: 1 for positive inputs, otherwise −1."""
 
     def forward(self, x):
-        """Elementwise."""
+        """Apply the step to each element."""
         return torch.where(x > 0, 1.0, -1.0)
 
 
 def moons(points):
-    """Two half-moons that reach into each other, with a little noise, and which of them each point is on."""
+    """Sample points on two interleaved half-moons with noise; return them and the half-moon of each."""
     which = torch.arange(points) % 2
     angle = torch.pi * torch.rand(points)
     x, y = torch.cos(angle), torch.sin(angle)
@@ -38,7 +38,7 @@ def main():
     parameters = dict(model.named_parameters())
 
     def loss(vector):
-        """The cross-entropy of the model with these parameters."""
+        """The cross-entropy of the model with the parameters in ``vector``."""
         pieces = vector.split([p.numel() for p in parameters.values()])
         named = {name: piece.view_as(p) for (name, p), piece in zip(parameters.items(), pieces, strict=True)}
         scores = functional_call(model, named, (inputs,))[:, 0]
@@ -54,7 +54,7 @@ def main():
     with torch.no_grad():
         right = ((model(new)[:, 0] > 0) == (truth == 1)).float().mean().item()
     print(f"{x0.numel()} parameters, loss {result.fun:.3f} after {result.nfev} evaluations")
-    print(f"{right:.0%} of 1000 new points are told apart by steps")
+    print(f"{right:.0%} of 1000 new points are classified correctly")
     assert right > 0.95
 
 

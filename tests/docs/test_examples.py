@@ -1,4 +1,4 @@
-"""Every script in ``examples`` runs, as a reader would run it, and solves what it says."""
+"""Run every script in ``examples`` as a reader would, and check that it solves its problem."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TENSORS = {"torch_model.py"}  # for which `make test-arrays` has PyTorch
+TENSORS = {"torch_model.py"}  # need PyTorch: run by `make test-arrays`
 SAYS = {
     "calibration.py": "recovery   0.20",
-    "cluster.py": "the same as in one process: True",
-    "controller.py": "of the textbook",
-    "network.py": "% of 200 new points are told apart",
+    "cluster.py": "same result as in one process: True",
+    "controller.py": "textbook cost",
+    "network.py": "% of 200 new points are classified correctly",
     "policy_search.py": "cartpole-rknes-1: 500 after 600 episodes",
-    "resume.py": "the same as undisturbed: True",
-    "torch_model.py": "% of 1000 new points are told apart by steps",
+    "resume.py": "same as uninterrupted: True",
+    "torch_model.py": "% of 1000 new points are classified correctly",
 }
 
 
