@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from scipy.optimize import OptimizeResult
 from r1nes.bounds import BoundsLike
 from r1nes.history import Recorder
 from r1nes.optimizer import Optimizer
-from r1nes.parallel.asynchronous import Stream
-from r1nes.parallel.evaluation import Evaluate, evaluator, objective_of, pool_of
+from r1nes.parallel.engine import Advance, engine
+from r1nes.parallel.errors import raises_cause
+from r1nes.parallel.evaluation import objective_of
 from r1nes.parallel.interrupts import Interrupts
-from r1nes.parallel.objective import Function, Objective
-from r1nes.parallel.pools import Pool
-from r1nes.parallel.replicas import Replicas
+from r1nes.parallel.objective import Function
 from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.sampling.gaussian import Seed
@@ -29,6 +27,7 @@ from r1nes.stopping import STATUS, describe
 from r1nes.storage.run_file import Saver, seed_in
 
 
+@raises_cause
 def minimize(
     fun: Function,
     x0: ArrayLike,
@@ -132,16 +131,16 @@ def minimize(
     objective = objective_of(fun, args, on_failure, first.array_type)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        if asynchronous:
-            pool = stack.enter_context(_parallel(workers, objective, timeout, vectorized))
-            advance = Stream(pool, interrupts, worst=objective.worst).advance
-        else:
-            engine: AbstractContextManager[Evaluate]
-            if isinstance(workers, Replicas) and not vectorized:
-                engine = workers.evaluator(objective, search, timeout)
-            else:
-                engine = evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
-            advance = partial(_advance, stack.enter_context(engine), interrupts)
+        evaluation = engine(
+            objective,
+            search,
+            interrupts,
+            workers=workers,
+            vectorized=vectorized,
+            timeout=timeout,
+            asynchronous=asynchronous,
+        )
+        advance = stack.enter_context(evaluation)
         save = _nothing
         if checkpoint is not None:
             saver = Saver(checkpoint, checkpoint_every, search, recorder, _described(fun, args, vectorized))
@@ -160,7 +159,7 @@ def minimize(
 def _run(
     search: Search,
     recorder: Recorder,
-    advance: Callable[[Optimizer], None],
+    advance: Advance,
     callback: Callable[[OptimizeResult], object] | None,
     interrupts: Interrupts,
     save: Callable[[], None],
@@ -182,26 +181,6 @@ def _run(
     except KeyboardInterrupt:
         return "interrupt"
     return ""
-
-
-def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
-    """One generation."""
-    X = optimizer.ask()
-    with interrupts.allowed():
-        values = evaluate(X)
-    optimizer.tell(X, values)
-
-
-def _parallel(
-    workers: Any, objective: Objective, timeout: float | None, vectorized: bool
-) -> AbstractContextManager[Pool]:
-    """The pool of an asynchronous run."""
-    if vectorized or isinstance(workers, Replicas) or callable(workers) or workers == 1:
-        raise ValueError(
-            f"asynchronous=True needs workers that take one point each, processes, threads, an Executor or a "
-            f"Dask client, got workers={workers!r}, vectorized={vectorized}"
-        )
-    return pool_of(workers, objective, timeout)
 
 
 def _nothing() -> None:
