@@ -38,6 +38,7 @@ def raises_cause(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except ObjectiveError as error:
             cause = error.cause
-        raise cause  # outside of the except clause, which would become its __context__
+        # Raised outside of the except clause, so that its __context__ stays as it is.
+        raise cause
 
     return wrapper
