@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from scipy.optimize import OptimizeResult
 
 from r1nes.history import Recorder
 from r1nes.optimizer import Optimizer
-from r1nes.parallel.asynchronous import Stream
-from r1nes.parallel.evaluation import Evaluate, evaluator, objective_of, pool_of
+from r1nes.parallel.engine import Advance, engine
+from r1nes.parallel.errors import ObjectiveError
+from r1nes.parallel.evaluation import objective_of
 from r1nes.parallel.interrupts import Interrupts
-from r1nes.parallel.objective import Function, Objective
-from r1nes.parallel.pools import Pool
-from r1nes.parallel.replicas import Replicas
+from r1nes.parallel.objective import Function
 from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.settings import RunSettings, takes
@@ -46,6 +44,15 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
         >>> result.success, bool(abs(result.x - 1).max() < 1e-3)
         (True, True)
     """
+    try:
+        return solve(fun, settings)
+    except ObjectiveError as error:
+        cause = error.cause
+    raise cause  # not within the except clause, which would set its __context__
+
+
+def solve(fun: Function, settings: RunSettings) -> Result:
+    """Return what ``minimize`` returns, but raise ObjectiveError if ``fun`` fails."""
     path, resumes = settings.checkpoint, False
     if path is not None and Path(path).exists():
         resumes = True
@@ -56,7 +63,7 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
     objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        advance = stack.enter_context(_engine(objective, settings, search, interrupts))
+        advance = stack.enter_context(engine(objective, search, interrupts, settings))
         save = _no_file
         if path is not None:
             save = _kept(path, fun, settings, search, recorder, stack, resumes=resumes)
@@ -73,7 +80,7 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
 def _run(
     search: Search,
     recorder: Recorder,
-    advance: Callable[[Optimizer], None],
+    advance: Advance,
     callback: Callable[[OptimizeResult], object] | None,
     interrupts: Interrupts,
     save: Callable[[], None],
@@ -103,14 +110,6 @@ def _stops(callback: Callable[[OptimizeResult], object], result: OptimizeResult)
     except StopIteration:
         return True
     return False
-
-
-def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
-    """Ask for one generation, evaluate it and tell its values."""
-    X = optimizer.ask()
-    with interrupts.allowed():
-        values = evaluate(X)
-    optimizer.tell(X, values)
 
 
 def _kept(
@@ -153,33 +152,3 @@ def _described(fun: Function, settings: RunSettings) -> dict[str, Any]:
         found = getattr(found, part, None)
     importable = found is fun and not settings.args and not name.startswith("__main__:")
     return {"name": name, "importable": importable, "vectorized": settings.vectorized}
-
-
-@contextmanager
-def _engine(
-    objective: Objective, settings: RunSettings, search: Search, interrupts: Interrupts
-) -> Iterator[Callable[[Optimizer], None]]:
-    workers, timeout, vectorized = settings.workers, settings.timeout, settings.vectorized
-    if settings.asynchronous:
-        with _parallel(workers, objective, timeout, vectorized) as pool:
-            yield Stream(pool, interrupts, worst=objective.worst).advance
-        return
-    engine: AbstractContextManager[Evaluate]
-    if isinstance(workers, Replicas) and not vectorized:
-        engine = workers.evaluator(objective, search, timeout)
-    else:
-        engine = evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
-    with engine as evaluate:
-        yield partial(_advance, evaluate, interrupts)
-
-
-def _parallel(
-    workers: Any, objective: Objective, timeout: float | None, vectorized: bool
-) -> AbstractContextManager[Pool]:
-    """The pool of an asynchronous run."""
-    if vectorized or isinstance(workers, Replicas) or callable(workers) or workers == 1:
-        raise ValueError(
-            f"asynchronous=True needs workers that take one point each, processes, threads, an Executor or a "
-            f"Dask client, got workers={workers!r}, vectorized={vectorized}"
-        )
-    return pool_of(workers, objective, timeout)

@@ -120,7 +120,7 @@ class TestForGood:
     def test_a_users_pool_that_broke_is_named(self) -> None:
         with (
             ProcessPoolExecutor(2) as pool,
-            pytest.raises(RuntimeError, match="lost 4 times in a row, lastly because BrokenProcessPool"),
+            pytest.raises(RuntimeError, match="4 times in a row, most recently because BrokenProcessPool"),
         ):
             solve(deadly_where_it_is_cold, workers=pool)
 

@@ -18,7 +18,7 @@ from distributed import Client
 import r1nes
 from cluster import Cluster, Proxy, cluster
 from r1nes.parallel import dask as dask_room
-from r1nes.parallel import pools
+from r1nes.parallel import executors
 from r1nes.parallel import replicas as distributed
 from r1nes.parallel.dask import close
 from r1nes.parallel.replicas import Replicas
@@ -189,7 +189,7 @@ def test_a_client_that_fails_to_connect_again(
     engine: str, safe: tuple[Cluster, Any], monkeypatch: Any
 ) -> None:
     """Dask's may, for good and in silence: it takes what is submitted, and nobody ever hears of it."""
-    monkeypatch.setattr(pools, "SILENCE", 0.5)
+    monkeypatch.setattr(executors, "SILENCE", 0.5)
     monkeypatch.setattr(dask_room, "RECONNECTION", 0.5)
 
     async def fail(**_: Any) -> None:

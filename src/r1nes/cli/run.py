@@ -16,7 +16,7 @@ import numpy as np
 
 from r1nes.display.progress import Pace, shown
 from r1nes.minimize import minimize
-from r1nes.parallel import objective
+from r1nes.parallel.errors import EvaluationsLost, ObjectiveError
 from r1nes.result import Result
 from r1nes.settings import LIMITS, Settings
 from r1nes.storage.run_file import read
@@ -80,16 +80,18 @@ def _minimize(options: argparse.Namespace, function: str, *, seconds: float = 0.
         "checkpoint_every": options.checkpoint_every,
         **settings,
     }
+    search = minimize if options.traceback else inspect.unwrap(minimize)  # which raises ObjectiveError
     try:
         if options.quiet:
-            result = minimize(fun, **arguments)
+            result = search(fun, **arguments)
         else:
             with shown(pace, sys.stderr, options.every) as callback:
-                result = minimize(fun, callback=callback, **arguments)
-    except Exception as error:
-        if options.traceback or not _function_failed(error):
+                result = search(fun, callback=callback, **arguments)
+    except (ObjectiveError, EvaluationsLost, FloatingPointError) as error:  # the last if all values are NaN
+        if options.traceback:
             raise
-        print(f"r1nes: {function} failed: {_in_one_line(error)}", file=sys.stderr)
+        failure = error.cause if isinstance(error, ObjectiveError) else error
+        print(f"r1nes: {function} failed: {_in_one_line(failure)}", file=sys.stderr)
         return FUNCTION_FAILED
     _print(result, function, options)
     return _exit_code(result, settings["ftarget"])
@@ -195,19 +197,11 @@ def _contour(fun: dict[str, Any]) -> Any:
     return (lambda x: function(x[None])[0]) if fun["vectorized"] else function
 
 
-def _function_failed(error: Exception) -> bool:
-    """Whether the user's function is the cause: it raised, returned no number, or took its worker along."""
-    if isinstance(error, FloatingPointError) or hasattr(error, "__notes__"):
-        return True
-    files = {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
-    lost = isinstance(error, RuntimeError) and "were lost" in str(error)
-    return lost or objective.__file__ in files
-
-
 def _in_one_line(error: Exception) -> str:
-    """The error, and where it came from if that is known in this process."""
-    said = f"{type(error).__name__}: {error}".splitlines()[0]
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    within = str(Path(__file__).parent)
-    ours = frame.filename.startswith((within, "<frozen"))
-    return said if ours else f"{said} ({Path(frame.filename).name}:{frame.lineno})"
+    """Return the type and message of ``error``, and the line of the user's code if it was raised here."""
+    message = f"{type(error).__name__}: {error}".splitlines()[0]
+    frames = traceback.extract_tb(error.__traceback__)  # none if it comes from another process
+    package = str(Path(__file__).parents[1])
+    if not frames or frames[-1].filename.startswith((package, "<frozen")):
+        return message
+    return f"{message} ({Path(frames[-1].filename).name}:{frames[-1].lineno})"

@@ -1,1 +1,1 @@
-"""Evaluation of a generation, in this process or in many others."""
+"""Evaluation of the points of a run: in this process, in other processes, or on a cluster."""

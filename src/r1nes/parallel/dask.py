@@ -1,8 +1,9 @@
-"""The line to a Dask cluster, which may break at any moment: while a value travels, while nobody looks.
+"""The connection to a Dask cluster, which may break at any time, even in the middle of a request.
 
-Dask connects again by itself, and cancels what was under way. Two breaks it does not survive, and both would
-leave us waiting for ever: one in the middle of fetching a value, which its Executor passes over in silence,
-and one that hits the new connection while it is made, after which the client reports nothing any more.
+Dask reconnects by itself and cancels the tasks under way. Two kinds of failure it does not recover from, and
+both would leave the run waiting forever: a break while a value is being fetched, which Dask's Executor
+ignores, and a break of the new connection while it is being established, after which the client no longer
+receives any updates from the scheduler.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ from concurrent.futures import CancelledError, Future
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from r1nes.parallel.backend import RECONNECTION
+
 CLOSED = ("closing", "closed")
-RECONNECTION = 10.0  # seconds, after which it is worth finding out whether the line is there again
 
 
-class Line:
-    """The tasks of a Dask client as futures that end, whatever happens; one that is deaf is replaced."""
+class DaskConnection:
+    """Submits tasks to a Dask client, as futures that end even if the connection breaks.
+
+    It replaces a client that no longer receives scheduler updates.
+    """
 
     def __init__(self, client: Any) -> None:
-        """``client`` remains its owner's."""
+        """Use ``client``, which still belongs to the caller and is not closed here."""
         if client.status in CLOSED or client.asynchronous:
             raise ValueError(
                 f"workers must be a Dask client that is open and not asynchronous, got {client!r}"
@@ -33,34 +38,38 @@ class Line:
 
     @property
     def client(self) -> Any:
-        """The one that has the line at the moment."""
+        """The client in use: the one given, or its replacement."""
         if self._client.status in CLOSED:
             raise ConnectionError(f"the Dask client of {self._address} is closed")
         return self._client
 
     def submit(self, function: Callable[..., Any], *args: Any, **where: Any) -> Future[Any]:
-        """Have ``function`` called by a worker; a line that breaks is an exception of the future."""
+        """Have a worker call ``function``; if the connection breaks, the future raises ConnectionError."""
         client = self.client
         task = client.submit(function, *args, pure=False, **where)
 
         async def value() -> Any:
             try:
                 return await task
-            except CancelledError as error:  # Dask lost it; asyncio would make of it what is no Exception
+            except CancelledError as error:  # lost by Dask; asyncio's own CancelledError is no Exception
                 raise ConnectionError(f"{task.key} was cancelled") from error
 
         future = asyncio.run_coroutine_threadsafe(value(), client.loop.asyncio_loop)
         self._keys[future] = task.key
         return future
 
-    def wait(self) -> None:
-        """Until Dask is no longer busy connecting again, or for long."""
+    def wait_until_reconnected(self) -> None:
+        """Wait while Dask is reconnecting, for at most ``RECONNECTION`` seconds."""
         deadline = time.monotonic() + RECONNECTION
         while self._client.status == "connecting" and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def replace_if_deaf(self, futures: Iterable[Future[Any]]) -> bool:
-        """Have another client if the scheduler has not heard of ``futures``, which then never end."""
+    def replace_disconnected(self, futures: Iterable[Future[Any]]) -> bool:
+        """Replace the client if the scheduler lacks any of the tasks ``futures``, which would never end.
+
+        Returns:
+            Whether the client was replaced.
+        """
         keys, given = [self._keys[future] for future in futures], self._given
         try:
             client = self.client
@@ -68,20 +77,20 @@ class Line:
             if None not in states.values():
                 return False
             successor = type(given)(self._address, security=given.security, set_as_default=False)
-        except OSError:  # the line is broken at the moment: Dask connects again, or says that it cannot
+        except OSError:  # no connection at the moment: Dask reconnects, or reports that it cannot
             return False
         self.close()
         self._client = successor
         return True
 
     def close(self) -> None:
-        """Close the client, if it is our own."""
+        """Close the client if it is a replacement."""
         if self._client is not self._given:
             close(self._client)
 
 
 def close(client: Any) -> None:
-    """Close ``client``, even one that has gone deaf, whose own ``close`` fails."""
+    """Close ``client``, even if it no longer receives scheduler updates, which makes its ``close`` fail."""
     try:
         client.close()
     except Exception:

@@ -1,15 +1,10 @@
-"""How a generation gets its values: one by one, all at once, by any map, or in parallel whatever fails.
-
-A value depends on its point alone, so an evaluation whose worker died, hung or was cut off is simply asked
-for again: with others at first, and at last alone, so that only an evaluation that is itself the cause of
-the loss can fail for good.
-"""
+"""Evaluation of a whole generation: point by point, vectorized, by any map, or by a parallel backend."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -19,144 +14,145 @@ from numpy.typing import NDArray
 
 from r1nes.arguments import count, positive
 from r1nes.arrays import Array, ArrayType, host
-from r1nes.parallel.dask import Line
+from r1nes.parallel.backend import Backend, Lost, RetryPolicy, Ticket
+from r1nes.parallel.dask import DaskConnection
+from r1nes.parallel.errors import ObjectiveError
+from r1nes.parallel.executors import dask_backend, executor_backend
 from r1nes.parallel.objective import Function, Objective
-from r1nes.parallel.pools import Futures, Lost, Pool, Processes, Ticket
+from r1nes.parallel.processes import ProcessBackend
 
 Map = Callable[[Callable[[Array], float], Iterable[Array]], Iterable[float]]
 Evaluate = Callable[[Array], Array]
 Rows = NDArray[np.intp]
 
-ATTEMPTS = 4  # at each evaluation, the last one alone
-MANY = 2**31  # workers, where nobody knows how many
 ON_FAILURE = ("raise", "worst")
 
 
 def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_type: ArrayType) -> Objective:
-    """``fun`` as workers get it, and as ``on_failure`` says; its points live in ``array_type``."""
+    """Check ``fun`` and ``on_failure`` and combine them for workers; points are of ``array_type``."""
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {fun!r}")
     if on_failure not in ON_FAILURE:
         raise ValueError(f"on_failure must be one of {', '.join(ON_FAILURE)}, got {on_failure!r}")
-    elsewhere = None if array_type.library == "numpy" else array_type
-    return Objective(fun, args, worst=on_failure == "worst", array_type=elsewhere)
+    other_than_numpy = None if array_type.library == "numpy" else array_type
+    return Objective(fun, args, nan_on_failure=on_failure == "worst", array_type=other_than_numpy)
 
 
 @contextmanager
 def evaluator(
     objective: Objective, *, vectorized: bool, workers: Any, timeout: float | None
 ) -> Iterator[Evaluate]:
-    """A function from points to their values; what it starts ends with the context."""
+    """A function from points to their values; the context ends the workers that it started."""
     if vectorized:
         if workers != 1:
             raise ValueError(f"workers must be 1 with vectorized=True, got {workers!r}")
-        if objective.worst:
+        if objective.nan_on_failure:
             raise ValueError("on_failure must be 'raise' with vectorized=True: mark a failed row by NaN")
     if workers == 1 or (callable(workers) and not isinstance(workers, Executor)):
         if timeout is not None:
             raise ValueError(f"timeout needs workers that can be ended or given up, got workers={workers!r}")
-        if vectorized:
-            yield objective.at_once
-        elif workers == 1:
-            yield lambda points: np.array(objective.values(points))
+        if workers == 1:
+            values_of = objective.values_at_once if vectorized else objective.values
+            yield partial(_evaluate_here, values_of)
         else:
             yield partial(_evaluate_by_map, workers, objective)
         return
-    with pool_of(workers, objective, timeout) as pool:
-        yield partial(_evaluate_in_pool, pool, worst=objective.worst, single=timeout is not None)
+    policy = RetryPolicy(objective.nan_on_failure)
+    with backend_for(workers, objective, timeout) as backend:
+        yield partial(_evaluate_in_parallel, backend, policy, one_by_one=timeout is not None)
 
 
 @contextmanager
-def pool_of(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Pool]:
-    """The pool that ``workers`` asks for; its processes or threads, if its own, end with the context."""
+def backend_for(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Backend[Array]]:
+    """The backend that ``workers`` asks for; the context ends the processes or threads that it started."""
     if timeout is not None:
         timeout = positive("timeout", timeout)
     with ExitStack() as stack:
-        pool = _pool(workers, objective, timeout, stack)
-        stack.callback(pool.end)
-        yield pool
+        backend = _backend(workers, objective, timeout, stack)
+        stack.callback(backend.end)
+        yield backend
 
 
-def _pool(workers: Any, objective: Objective, timeout: float | None, stack: ExitStack) -> Pool:
+def _backend(workers: Any, objective: Objective, timeout: float | None, stack: ExitStack) -> Backend[Array]:
     if isinstance(workers, str):
         if timeout is not None:
             raise ValueError("timeout needs processes or an Executor: a thread cannot be ended")
         workers = ThreadPoolExecutor(_threads(workers))
         stack.callback(workers.shutdown, wait=False, cancel_futures=True)
     if isinstance(workers, Executor):
-        return Futures(partial(_workers_of, workers), partial(_submit, workers, objective), timeout)
+        return executor_backend(workers, objective, timeout)
     if hasattr(workers, "get_executor"):  # a Dask client
-        line = Line(workers)
-        stack.callback(line.close)
-        return Futures(partial(_threads_of, line), partial(_scatter, line, objective), timeout, line=line)
+        connection = DaskConnection(workers)
+        stack.callback(connection.close)
+        return dask_backend(connection, objective, timeout)
     if objective.array_type is not None:
         raise ValueError(
             f"workers must be 1, 'threads:N', an Executor, a Dask client or a map where x0 is an array of "
             f"{objective.array_type.library}, which does not survive the fork of a process; got {workers!r}"
         )
-    return Processes(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
+    return ProcessBackend(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
 
 
-def _submit(executor: Executor, objective: Objective, points: Array) -> Future[Any]:
-    return executor.submit(objective.outcome, points)
-
-
-def _scatter(line: Line, objective: Objective, points: Array) -> Future[Any]:
-    """A task whose points travel apart from it, as Dask prefers large data to do."""
-    return line.submit(objective.outcome, line.client.scatter(points, hash=False))
+def _evaluate_here(values_of: Callable[[Array], list[float] | Array], points: Array) -> Array:
+    try:
+        return np.asarray(values_of(points))
+    except Exception as error:
+        raise ObjectiveError(error) from error
 
 
 def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:
     return np.array(list(map_(objective.value, host(points))), dtype=np.float64)
 
 
-def _evaluate_in_pool(pool: Pool, points: Array, *, worst: bool, single: bool) -> Array:
-    pieces = len(points) if single else pool.workers
-    sent = host(points)
+def _evaluate_in_parallel(
+    backend: Backend[Array], policy: RetryPolicy, points: Array, *, one_by_one: bool
+) -> Array:
+    points = host(points)
 
     def submit(rows: Rows) -> Ticket:
-        return pool.submit(sent[rows[0] : rows[-1] + 1])
+        return backend.submit(points[rows[0] : rows[-1] + 1])
 
-    return gather(len(points), pieces, submit, pool, worst=worst)
+    n = len(points)
+    return evaluate_with_retries(n, n if one_by_one else backend.workers, submit, backend, policy)
 
 
-def gather(n: int, pieces: int, submit: Callable[[Rows], Ticket], pool: Pool, *, worst: bool) -> Array:
-    """The values of ``n`` points, submitted in ``pieces`` of neighbours, and again where they are lost."""
+def evaluate_with_retries(
+    n: int, tasks: int, submit: Callable[[Rows], Ticket], backend: Backend[Any], policy: RetryPolicy
+) -> Array:
+    """Evaluate a generation, and lost evaluations again as ``policy`` demands.
+
+    Args:
+        n: The number of points.
+        tasks: The number of tasks in which they are submitted first, of neighbouring rows each.
+        submit: Submits the points of some rows to ``backend``.
+        backend: Collects the outcomes.
+        policy: What happens to lost evaluations.
+
+    Returns:
+        The values of the n points.
+    """
     values = np.full(n, np.nan)
-    missing = np.arange(n)
-    why = Lost()
-    for attempt in range(ATTEMPTS):
-        if not missing.size:
-            return values
-        if attempt:
-            pool.recover(attempt)
-        parts = np.array_split(missing, min(missing.size, pieces if attempt == 0 else n))
-        rounds = [[part] for part in parts] if attempt == ATTEMPTS - 1 else [parts]
-        lost: list[Rows] = []
+    missing, losses, reason = np.arange(n), 0, ""
+    while missing.size and policy.allows_attempt(losses):
+        if losses:
+            backend.recover(losses)
+        parts = np.array_split(missing, missing.size if losses else min(n, tasks))
+        rounds = [[part] for part in parts] if policy.isolates_attempt(losses) else [parts]
+        lost: list[Rows] = [missing[:0]]
         for together in rounds:
             under_way = {submit(rows): rows for rows in together}
             while under_way:
-                for ticket, outcome in pool.collect():
+                for ticket, outcome in backend.collect():
                     rows = under_way.pop(ticket)
                     if isinstance(outcome, Lost):
-                        why = outcome
+                        reason = outcome.reason
                         lost.append(rows)
                     else:
                         values[rows] = outcome
-        missing = np.concatenate(lost) if lost else missing[:0]
+        missing, losses = np.concatenate(lost), losses + 1
     if missing.size:
-        values[missing] = lost_for_good(missing.size, n, why, worst=worst)
+        values[missing] = policy.final_values(missing.size, n, reason)
     return values
-
-
-def lost_for_good(lost: int, n: int, why: Lost, *, worst: bool) -> Array:
-    """The values of ``lost`` out of ``n`` evaluations that nobody could do: NaN, or an error."""
-    if not worst:
-        raise RuntimeError(
-            f"{lost} of {n} evaluations were lost {ATTEMPTS} times in a row, lastly because {why}; "
-            "on_failure='worst' would rank them last"
-        )
-    return np.full(lost, np.nan)
 
 
 def _threads(workers: str) -> int:
@@ -164,17 +160,6 @@ def _threads(workers: str) -> int:
     if kind != "threads" or not number.isdecimal():
         raise ValueError(f"workers must be a number, 'threads:N', a map or an Executor, got {workers!r}")
     return count("workers", int(number))
-
-
-def _workers_of(executor: Executor) -> int:
-    """How many it has, where it tells; else as many as there may be points."""
-    known = getattr(executor, "_max_workers", getattr(executor, "num_workers", None))
-    return known if isinstance(known, int) else MANY
-
-
-def _threads_of(line: Line) -> int:
-    """As many as its cluster has now: it may grow and shrink."""
-    return max(1, sum(line.client.nthreads().values()))
 
 
 def _cpus() -> int:

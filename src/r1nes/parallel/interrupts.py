@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment, without anything left half-done."""
+"""Ctrl-C at any time, without leaving anything half done."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any, Self
 
 
 class Interrupts:
-    """While entered, Ctrl-C takes effect within ``allowed`` only; elsewhere it waits for that.
+    """Restricts Ctrl-C, while entered, to ``allowed`` blocks; elsewhere it is deferred to the next of them.
 
-    What it does is up to the handler that was there before: Python's own raises KeyboardInterrupt. Threads
-    other than the main one get no signals.
+    The previous handler decides what Ctrl-C does: Python's own raises KeyboardInterrupt. Outside of the main
+    thread, which alone receives signals, this has no effect.
     """
 
     def __init__(self) -> None:
-        """Nothing has happened yet."""
-        self._here = _Allowed(self)
+        """Start with interrupts deferred and none pending."""
+        self._block = _AllowedBlock(self)
         self._allowed = False
-        self._waiting: tuple[int, FrameType | None] | None = None
+        self._pending: tuple[int, FrameType | None] | None = None
         self._previous: Any = None
 
     def __enter__(self) -> Self:
-        """Take over from the handler that is there."""
+        """Install the handler."""
         previous = signal.getsignal(signal.SIGINT)
         if callable(previous) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self._handle)
@@ -33,46 +33,46 @@ class Interrupts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Hand back to it."""
+        """Restore the previous handler."""
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
 
-    def allowed(self) -> _Allowed:
-        """A context in which an interrupt may come, or one that waited."""
-        return self._here
+    def allowed(self) -> _AllowedBlock:
+        """A context in which interrupts take effect at once, including a pending one."""
+        return self._block
 
     def allow(self) -> None:
-        """From now on; one that waited comes at once."""
+        """Let interrupts take effect from now on, a pending one at once."""
         self._allowed = True
-        if self._waiting is not None:
+        if self._pending is not None:
             try:
-                self._deliver(*self._waiting)
+                self._deliver(*self._pending)
             except BaseException:
                 self._allowed = False
                 raise
 
     def forbid(self) -> None:
-        """From now on it waits."""
+        """Defer interrupts from now on."""
         self._allowed = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._allowed:
             self._deliver(number, frame)
         else:
-            self._waiting = number, frame
+            self._pending = number, frame
 
     def _deliver(self, number: int, frame: FrameType | None) -> None:
-        self._waiting = None
+        self._pending = None
         try:
             self._previous(number, frame)
         except KeyboardInterrupt:
-            self._allowed = False  # a second one must not disturb what the first one has set off
-            self._waiting = number, None  # and one that the objective caught for itself is for us too
+            self._allowed = False  # a second Ctrl-C must not disturb the handling of the first
+            self._pending = number, None  # in case the objective catches this one, which is meant for the run
             raise
 
 
-class _Allowed:
-    """Allows interrupts while entered; no generator, since to enter one takes four times as long."""
+class _AllowedBlock:
+    """Allows interrupts while entered; a class, as entering a generator takes four times as long."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts

@@ -1,4 +1,4 @@
-"""The user's function, called on one point or on several, wherever it runs."""
+"""The user's function as workers call it: on one point, or on several."""
 
 from __future__ import annotations
 
@@ -10,42 +10,50 @@ from dataclasses import dataclass
 from typing import Any
 
 from r1nes.arrays import Array, ArrayType, copied, host
+from r1nes.parallel.errors import ObjectiveError
 
 Function = Callable[..., Any]
+Reply = list[float] | Exception  # from a worker: the values, or the exception that fun raised
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """``fun`` with its further arguments; with ``worst``, an exception of its own is worth NaN.
+    """The user's function with its extra arguments.
 
-    ``fun`` always gets copies, so it may change its argument; with ``array_type``, arrays that live there.
+    ``fun`` receives copies, so it may modify its argument.
+
+    Attributes:
+        fun: The function.
+        args: Its arguments after the point.
+        nan_on_failure: Whether exceptions raised by ``fun`` are scored as NaN.
+        array_type: The library, width and device of the arrays that ``fun`` takes; None for NumPy.
     """
 
     fun: Function
     args: tuple[Any, ...] = ()
-    worst: bool = False
-    array_type: ArrayType | None = None  # if it is not NumPy's
+    nan_on_failure: bool = False
+    array_type: ArrayType | None = None
 
     def value(self, x: Array) -> float:
-        """Of one point."""
+        """Return the value of one point."""
         return self.values(x[None])[0]
 
     def values(self, points: Array) -> list[float]:
-        """Of points in rows, one by one; ``fun`` may keep and change each."""
+        """Return the values of the rows of ``points``, one call each; ``fun`` may keep and modify a row."""
         points, fun, args = copied(points), self.fun, self.args
         values: list[float] = []
         for x in points if self.array_type is None else self.array_type.array(points):
             try:
                 value = fun(x, *args)
             except Exception:
-                if not self.worst:
+                if not self.nan_on_failure:
                     raise
                 value = math.nan
-            values.append(value if isinstance(value, float) else _number(value))  # np.float64 is one too
+            values.append(value if isinstance(value, float) else _number(value))  # np.float64 is a float
         return values
 
-    def at_once(self, points: Array) -> Array:
-        """Of points in rows, by a ``fun`` that takes them all."""
+    def values_at_once(self, points: Array) -> Array:
+        """Return the values of the rows of ``points`` from a single call of a vectorized ``fun``."""
         values = host(self.fun(copied(points), *self.args))
         n = len(points)
         if values.shape not in ((n,), (n, 1)) or values.dtype.kind not in "fiub":
@@ -55,31 +63,39 @@ class Objective:
             )
         return values.reshape(n)
 
-    def outcome(self, points: Array) -> list[float] | Exception:
-        """The values or, returned and not raised, what the function raised.
+    def reply(self, points: Array) -> Reply:
+        """Return the values of ``points``, or the exception that ``fun`` raised.
 
-        So whatever is raised where this was called from another process is not the function's fault.
+        Workers call this. As exceptions of ``fun`` are returned, any exception that is raised comes from the
+        worker or from the connection to it.
         """
         try:
             return self.values(points)
         except Exception as error:
-            return _portable(error)
+            return _picklable(error)
+
+
+def values_in(reply: Reply) -> list[float]:
+    """Return the values in a worker's ``reply``; raise ObjectiveError if it is an exception of ``fun``."""
+    if isinstance(reply, Exception):
+        raise ObjectiveError(reply) from reply
+    return reply
 
 
 def _number(value: Any) -> float:
-    """What ``fun`` returned, if that is one real number in some disguise."""
+    """Convert the return value of ``fun``, which may be an array with a single entry, to a float."""
     number = host(value)
     if number.size != 1 or number.dtype.kind not in "fiub":
         raise TypeError(f"fun must return one real number, got {value!r}")
     return float(number.item())
 
 
-def _portable(error: Exception) -> Exception:
-    """``error`` with its traceback as a note, as something that can be sent to another process."""
+def _picklable(error: Exception) -> Exception:
+    """Return ``error`` with its traceback as a note, or a RuntimeError if ``error`` cannot be pickled."""
     trace = "".join(traceback.format_exception(error))
     error.add_note(f"\nwhere it was evaluated:\n{trace}")
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return RuntimeError(f"fun raised what cannot be sent to another process:\n{trace}")
+        return RuntimeError(f"fun raised an exception that cannot be sent to another process:\n{trace}")
     return error

@@ -1,11 +1,11 @@
-"""Replicas on a Dask cluster: every worker holds the run, and only objective values travel.
+"""Replicas on a Dask cluster: every worker holds a copy of the run, and only objective values travel.
 
 Noise is keyed by seed, generation and sample, and an update follows from noise and values alone. So a worker
-that knows the values of the last generation takes the same step as the driver and all others, and draws the
-next points by itself: a task names rows and carries n numbers, whatever the dimension.
+that has the values of the last generation takes the same step as the driver and all other workers, and draws
+the next points itself: a task names rows and carries n numbers, whatever the dimension.
 
-A worker that has missed generations is sent the log of their values; one that is new, or whose state is not
-the driver's to the last bit (another BLAS, another CPU), gets a snapshot and the log since.
+A worker that has missed generations receives the log of their values. A worker that is new, or whose state
+differs from the driver's in any bit (another BLAS, another CPU), receives a snapshot and the log since then.
 """
 
 from __future__ import annotations
@@ -26,33 +26,30 @@ import numpy as np
 from r1nes.arguments import count, positive
 from r1nes.arrays import Array
 from r1nes.extras import needs
-from r1nes.parallel.dask import Line
-from r1nes.parallel.evaluation import Evaluate, Rows, gather
-from r1nes.parallel.objective import Objective
-from r1nes.parallel.pools import Futures, Lost, tolerated
+from r1nes.parallel.backend import KEPT_REPLICAS, REFRESH, SNAPSHOT_EVERY, Lost, Outcome, RetryPolicy
+from r1nes.parallel.dask import DaskConnection
+from r1nes.parallel.evaluation import Evaluate, Rows, evaluate_with_retries
+from r1nes.parallel.executors import FuturesBackend, losses_ignored
+from r1nes.parallel.objective import Objective, Reply, values_in
 from r1nes.restarts import Search
 from r1nes.storage import checkpoint
 
-SNAPSHOT_EVERY = 100  # generations: the longest log that a new worker has to go through
-REFRESH = 5.0  # seconds after which the driver looks for new workers
-KEPT = 4  # runs whose replicas a worker remembers
-
 
 class Replicas:
-    """As ``workers`` of ``minimize``: replicas of the run on all workers of a Dask cluster.
+    """Value for ``workers`` of ``minimize``: replicas of the run on all workers of a Dask cluster.
 
     Args:
         client: A Dask ``Client``, or the address of a scheduler.
-        check_every: Generations after which the state of each replica is compared with the driver's. The
-            values of one that has drifted are not used from the generation in which that is noticed.
+        check_every: Generations between two comparisons of each replica's state with the driver's. Once a
+            comparison finds that a replica has drifted, its values of that generation are discarded.
 
     Attributes:
-        resynchronised: How many replicas were found to have drifted, and were replaced.
-        rebuilt: How many were built for workers that joined or returned after the first generation.
+        resynchronised: The number of replicas that had drifted and were replaced.
+        rebuilt: The number of replicas built for workers that joined or returned after the first generation.
     """
 
     def __init__(self, client: Any, *, check_every: int = 10) -> None:
-        """Connects to nothing yet."""
+        """Store the arguments; the run connects to the cluster."""
         self._client = client
         self.check_every = count("check_every", check_every)
         self.resynchronised = 0
@@ -60,7 +57,7 @@ class Replicas:
 
     @contextmanager
     def evaluator(self, objective: Objective, search: Search, timeout: float | None) -> Iterator[Evaluate]:
-        """A function from the points that ``search`` has asked last to their values."""
+        """A function from the points that ``search`` asked last to their values."""
         if timeout is not None:
             timeout = positive("timeout", timeout)
         with needs("distributed", extra="dask"):
@@ -75,54 +72,57 @@ class Replicas:
 
 
 class _Driver:
-    """The driver's side of one run: the log of values, and how far each worker has got."""
+    """The driver's side of one run: the log of values, and the generation that each worker has reached."""
 
     def __init__(
-        self, report: Replicas, client: Any, objective: Objective, search: Search, timeout: float | None
+        self, owner: Replicas, client: Any, objective: Objective, search: Search, timeout: float | None
     ) -> None:
-        self._report, self._objective, self._search = report, objective, search
-        self._line = Line(client)
-        self._pool = Futures(lambda: len(self._places), self._start, timeout, self._read, self._line)
+        self._owner, self._objective, self._search = owner, objective, search
+        self._connection = DaskConnection(client)
+        self._backend = FuturesBackend(
+            lambda: len(self._places), self._start, timeout, self._read, self._connection
+        )
+        self._policy = RetryPolicy(objective.nan_on_failure)
         self._run = uuid.uuid4().hex[:12]
         self._step = 0  # the generation being evaluated, counted from 0
-        self._log: dict[int, bytes] = {}  # the values of the ones before; the oldest are dropped
+        self._log: dict[int, bytes] = {}  # the values of recent generations before it
         self._snapshot = b""  # the state of the search in generation …
         self._snapshot_step = 0
-        self._sent: Any = None  # the snapshot, as the cluster holds it
-        self._reached: dict[str, int] = {}  # the generation that each worker is known to have got to
+        self._scattered: Any = None  # the snapshot, as a future of the cluster
+        self._reached: dict[str, int] = {}  # the generation that each worker has reached, if known
         self._met: set[str] = set()  # workers that have had a replica
-        self._strangers = False  # whether, in this generation, others do the tasks than they are meant for
+        self._reassigned = False  # whether Dask has moved tasks of this generation to other workers
         self._places: list[str] = []  # the addresses of the workers, once per thread
         self._turn = 0  # the place that the next task is meant for
         self._refreshed = -math.inf
-        self._fingerprint: bytes | None = None  # of the driver's state, in generations that check
+        self._fingerprint: bytes | None = None  # of the driver's state, in generations that compare
 
     def evaluate(self, points: Array) -> Array:
-        """The values of the points last asked; of ``points``, only the number is needed here."""
+        """Return the values of ``points``, which must be those asked last: the workers draw them too."""
         if self._step % SNAPSHOT_EVERY == 0:
             self._take_snapshot()
-        check = self._step % self._report.check_every == 0
+        check = self._step % self._owner.check_every == 0
         self._fingerprint = fingerprint(self._search) if check else None
         if time.monotonic() - self._refreshed >= REFRESH:
-            with tolerated() if self._places else nullcontext():
+            with losses_ignored() if self._places else nullcontext():
                 self._look_for_workers()
         self._turn = 0
-        self._strangers = False
-        pool = self._pool
-        values = gather(len(points), pool.workers, pool.submit, pool, worst=self._objective.worst)
+        self._reassigned = False
+        backend = self._backend
+        values = evaluate_with_retries(len(points), backend.workers, backend.submit, backend, self._policy)
         self._log[self._step] = values.tobytes()
         self._step += 1
         return values
 
     def _take_snapshot(self) -> None:
         state = self._search.state()
-        state["settings"] |= {"max_seconds": None}  # the driver's clock alone counts
-        self._snapshot, self._snapshot_step, self._sent = checkpoint.dumps(state), self._step, None
+        state["settings"] |= {"max_seconds": None}  # only the driver's clock counts
+        self._snapshot, self._snapshot_step, self._scattered = checkpoint.dumps(state), self._step, None
         oldest = self._step - SNAPSHOT_EVERY
         self._log = {step: values for step, values in self._log.items() if step >= oldest}
 
     def _look_for_workers(self) -> None:
-        client = self._line.client
+        client = self._connection.client
         threads = client.nthreads()
         if not threads:
             client.wait_for_workers(1)
@@ -132,53 +132,53 @@ class _Driver:
         self._refreshed = time.monotonic()
 
     def _start(self, rows: Rows) -> Future[Any]:
-        """A task for these rows, meant for one worker; Dask may give it to another."""
+        """Submit a task for ``rows``, meant for one worker; Dask may give it to another."""
         address = self._places[self._turn % len(self._places)]
         self._turn += 1
         since, snapshot = self._reached.get(address, -1), None
-        if self._strangers or not (since in self._log or since == self._step):
-            since, snapshot = self._snapshot_step, self._sent_snapshot()
+        if self._reassigned or not (since in self._log or since == self._step):
+            since, snapshot = self._snapshot_step, self._scattered_snapshot()
         log = [self._log[step] for step in range(since, self._step)]
         check = self._fingerprint is not None
         task = self._run, self._step, log, int(rows[0]), int(rows[-1]) + 1, check, snapshot
-        return self._line.submit(_evaluate, *task, workers=[address], allow_other_workers=True)
+        return self._connection.submit(_evaluate, *task, workers=[address], allow_other_workers=True)
 
-    def _sent_snapshot(self) -> Any:
-        sent, client = self._sent, self._line.client
-        held = sent is not None and sent.client is client and sent.status == "finished"
-        if not held:  # not yet, or who held it has died
+    def _scattered_snapshot(self) -> Any:
+        scattered, client = self._scattered, self._connection.client
+        held = scattered is not None and scattered.client is client and scattered.status == "finished"
+        if not held:  # not scattered yet, or the worker that held it has crashed
             content = self._snapshot, self._snapshot_step, self._objective
-            self._sent = client.scatter([content], hash=False)[0]
-        return self._sent
+            self._scattered = client.scatter([content], hash=False)[0]
+        return self._scattered
 
-    def _read(self, reply: tuple[str, list[float] | Exception | None, bytes | None]) -> Any:
-        """The outcome in a worker's ``reply``, unless its replica was not that of the driver."""
-        address, outcome, state = reply
-        if outcome is None:
+    def _read(self, answer: _Answer) -> Outcome:
+        """Return the outcome in a worker's ``answer``: Lost if its replica is not in the driver's state."""
+        address, reply, state = answer
+        if reply is None:
             self._reached.pop(address, None)
             self._met.discard(address)
-            self._strangers, self._refreshed = True, -math.inf
+            self._reassigned, self._refreshed = True, -math.inf
             return Lost(f"the worker {address} had no replica of this generation")
         if self._fingerprint is not None and state != self._fingerprint:
             if self._reached.pop(address, None) is not None:
-                self._report.resynchronised += 1
+                self._owner.resynchronised += 1
                 warnings.warn(
                     f"the replica on {address} had drifted by generation {self._step} and is replaced",
                     RuntimeWarning,
                     stacklevel=2,
                 )
             return Lost(f"the replica on {address} had drifted")
-        self._report.rebuilt += self._step > 0 and address not in self._met
+        self._owner.rebuilt += self._step > 0 and address not in self._met
         self._met.add(address)
         self._reached[address] = self._step
-        return outcome
+        return values_in(reply)
 
     def end(self) -> None:
-        """Have the workers forget the run."""
-        self._pool.end()
-        with suppress(Exception):  # they forget it by themselves when others come
-            self._line.client.run(_forget, self._run, on_error="ignore")
-        self._line.close()
+        """Remove the replicas of this run from the workers."""
+        self._backend.end()
+        with suppress(Exception):  # replicas of later runs displace them
+            self._connection.client.run(_forget, self._run, on_error="ignore")
+        self._connection.close()
 
 
 class _Replica:
@@ -190,7 +190,7 @@ class _Replica:
         self.points = self._search.optimizer.ask()
 
     def advance(self, values: bytes) -> None:
-        """One generation on, given the values of the present one."""
+        """Take the next step, given the values of the present generation."""
         self._search.optimizer.tell(self.points, np.frombuffer(values))
         self._search.continues()
         self.points = self._search.optimizer.ask()
@@ -200,31 +200,32 @@ class _Replica:
         return fingerprint(self._search)
 
 
+_Answer = tuple[str, Reply | None, bytes | None]  # a worker's address, reply and fingerprint
 _replicas: dict[str, _Replica] = {}  # of this worker, by run
 _lock = threading.Lock()  # a worker may have several threads
 
 
 def _evaluate(
     run: str, step: int, log: list[bytes], start: int, stop: int, check: bool, snapshot: Any
-) -> tuple[str, list[float] | Exception | None, bytes | None]:
-    """On a worker: the outcome of rows ``start`` to ``stop`` of generation ``step``, by its replica."""
+) -> _Answer:
+    """Evaluate rows ``start`` to ``stop`` of generation ``step``, on a worker, by its replica."""
     from distributed import get_worker
 
     address: str = get_worker().address
     with _lock:
-        replica = _brought_to(run, step, log, snapshot)
+        replica = _replica_at(run, step, log, snapshot)
         if replica is None:
             return address, None, None
         points, state = replica.points[start:stop], replica.fingerprint() if check else None
-    return address, replica.objective.outcome(points), state
+    return address, replica.objective.reply(points), state
 
 
-def _brought_to(run: str, step: int, log: list[bytes], snapshot: Any) -> _Replica | None:
-    """The replica of ``run``, in generation ``step``; None if ``log`` and ``snapshot`` do not reach there."""
+def _replica_at(run: str, step: int, log: list[bytes], snapshot: Any) -> _Replica | None:
+    """Return the replica of ``run`` at ``step``, or None if ``log`` and ``snapshot`` do not lead there."""
     if snapshot is not None:
-        state, its_step, objective = snapshot
-        _replicas[run] = _Replica(state, its_step, objective)
-        for old in list(_replicas)[:-KEPT]:
+        state, snapshot_step, objective = snapshot
+        _replicas[run] = _Replica(state, snapshot_step, objective)
+        for old in list(_replicas)[:-KEPT_REPLICAS]:
             del _replicas[old]
     replica = _replicas.get(run)
     if replica is None or not step - len(log) <= replica.step <= step:
@@ -240,5 +241,5 @@ def _forget(run: str) -> None:
 
 
 def fingerprint(search: Search) -> bytes:
-    """A hash of the search distribution, to the last bit."""
+    """Return a hash of the exact state of the search distribution."""
     return hashlib.sha256(checkpoint.dumps(search.optimizer.state()["strategy"])).digest()[:16]

@@ -1,0 +1,93 @@
+"""What parallel evaluation is built on: the interface of a backend, and the policy for lost evaluations.
+
+A backend takes points by ``submit`` and returns their outcomes by ``collect``: the values, or ``Lost`` if the
+worker crashed, exceeded its timeout or was disconnected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from r1nes.arrays import Array
+from r1nes.parallel.errors import EvaluationsLost
+
+ATTEMPTS = 4  # per evaluation
+PAUSE = 0.1  # seconds before the second attempt, twice as long before the third, and so on
+SILENCE = 5.0  # seconds without a value before a Dask scheduler is asked whether it has our tasks
+RECONNECTION = 10.0  # seconds to wait for a Dask client that is reconnecting, before each attempt
+REFRESH = 5.0  # seconds between two looks for new workers of the replicas
+SNAPSHOT_EVERY = 100  # generations: the longest log that a new replica has to replay
+KEPT_REPLICAS = 4  # per worker: replicas of older runs are dropped
+UNKNOWN = 2**31  # the number of workers of an Executor that does not report it
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The outcome of an evaluation that got no value although the objective did not fail."""
+
+    reason: str
+
+
+Outcome = list[float] | Lost
+Ticket = int
+Work = TypeVar("Work", contravariant=True)  # the points to evaluate, or for replicas their row numbers
+
+
+class Backend(Protocol[Work]):
+    """Evaluates points in parallel."""
+
+    @property
+    def workers(self) -> int:
+        """The number of tasks that it runs at a time, which may change."""
+        ...
+
+    def submit(self, work: Work) -> Ticket:
+        """Start the evaluation of ``work`` in the background."""
+        ...
+
+    def collect(self) -> list[tuple[Ticket, Outcome]]:
+        """Wait for tasks to end and return their outcomes; raise ObjectiveError if the objective failed."""
+        ...
+
+    def recover(self, losses: int) -> None:
+        """Wait until it makes sense to submit again work that was lost ``losses`` times."""
+        ...
+
+    def end(self) -> None:
+        """Abandon all tasks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Decides how often a lost evaluation is repeated, and what happens when every attempt was lost.
+
+    A value depends on its point alone, so a lost evaluation can simply be repeated. Each gets ``ATTEMPTS``
+    attempts. In the first, several points may share a task; from the second on, each point is a task of its
+    own. ``Backend.recover`` pauses before each repetition. In a synchronous run the last attempt runs while
+    nothing else does, so that only an evaluation that itself causes the loss can exhaust its attempts; an
+    asynchronous run keeps its workers busy and isolates nothing. An evaluation without attempts left is
+    scored as NaN with ``nan_on_failure``, else it ends the run with ``EvaluationsLost``.
+    """
+
+    nan_on_failure: bool
+
+    def allows_attempt(self, losses: int) -> bool:
+        """Whether an evaluation that was lost ``losses`` times is repeated."""
+        return losses < ATTEMPTS
+
+    def isolates_attempt(self, losses: int) -> bool:
+        """Whether the next attempt of an evaluation that was lost ``losses`` times has to run alone."""
+        return losses == ATTEMPTS - 1
+
+    def final_values(self, lost: int, n: int, reason: str) -> Array:
+        """Return NaN for ``lost`` out of ``n`` evaluations that have no attempts left, or raise."""
+        if not self.nan_on_failure:
+            raise EvaluationsLost(
+                f"{lost} of {n} evaluations were lost {ATTEMPTS} times in a row, most recently because "
+                f"{reason}; on_failure='worst' would rank them last instead"
+            )
+        return np.full(lost, np.nan)
