@@ -18,12 +18,19 @@ from support.command_line import COMMAND, Call
 PROGRESS = "Progress is shown by default; --quiet turns it off."
 
 
-def test_version_and_help() -> None:
+def test_version_and_missing_command() -> None:
     version = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout.strip() == f"r1nes {r1nes.__version__}"
     usage = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
     assert usage.returncode == 2
     assert "Traceback" not in usage.stderr
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["--help"], ["run", "-h"], ["run", "--help"]])
+def test_help(call: Call, arguments: list[str]) -> None:
+    code, out, err = call(*arguments)
+    assert (code, err) == (0, "")
+    assert out.startswith("usage: r1nes")
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,12 @@ def minimize_function(
 def _minimize_with_progress(
     fun: Any, options: argparse.Namespace, settings: dict[str, Any], seconds: float
 ) -> Any:
-    from r1nes.display.progress import Pace, shown
+    from r1nes.display.progress import Pace, progress_callback
 
     if options.quiet:
         return minimize(fun, **settings)
     pace = Pace(settings.get("max_evals"), settings.get("max_seconds"), seconds)
-    with shown(pace, sys.stderr, options.every) as callback:
+    with progress_callback(pace, sys.stderr, options.every) as callback:
         return minimize(fun, callback=callback, **settings)
 
 

@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
                 break
             if given.startswith("--"):
                 self._check_flag(given.partition("=")[0])
-            elif self.commands:
+            elif self.commands and not given.startswith("-"):
                 self._check_command(given)
                 break  # the command's parser checks the rest
         return super().parse_known_args(args, namespace)
