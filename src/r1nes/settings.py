@@ -79,9 +79,11 @@ class Settings:
         "drawn again."
     )
     ftarget: float | None = keyword("Stop once a value is at or below this one.", optional(number))
-    max_evals: float | None = keyword("Stop before more evaluations than this, in all runs.", limit=True)
+    max_evals: float | None = keyword("The most evaluations to spend, in all runs together.", limit=True)
     max_seconds: float | None = keyword(
-        "Stop after this many seconds; the current generation is finished.", optional(positive), limit=True
+        "The most time to spend, in seconds; the current generation is finished.",
+        optional(positive),
+        limit=True,
     )
     xtol: float | None = keyword(
         "Stop once the largest standard deviation is at or below this; by default 1e-12 times sigma0.",

@@ -1,4 +1,4 @@
-"""Pictures of runs: what they show, not how it looks."""
+"""Plots of runs: their contents, not their looks."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def test_the_panels_hold_the_history() -> None:
     history = result.history
     np.testing.assert_array_equal(curve(shown["Values"], "best so far"), history["best"])
     sizes = shown["Standard deviations"]
-    np.testing.assert_array_equal(curve(sizes, "σ, across them"), history["sigma"])
+    np.testing.assert_array_equal(curve(sizes, "σ, other directions"), history["sigma"])
     np.testing.assert_allclose(
         curve(sizes, "along direction 3"), history["sigma"] * np.exp(history["c2"]), rtol=1e-12
     )
-    np.testing.assert_array_equal(curve(shown["Stretches, as logarithms"], "c of direction 1"), history["c0"])
-    assert "Course" not in shown
+    np.testing.assert_array_equal(curve(shown["Log stretches"], "c, direction 1"), history["c0"])
+    assert "Path" not in shown
 
 
 @pytest.mark.parametrize(
     ("method", "titles"),
     [
-        ("r1nes", ["Values", "Standard deviations", "Stretches, as logarithms", "Course"]),
-        ("snes", ["Values", "Standard deviations", "Course"]),
-        ("xnes", ["Values", "Standard deviations", "Course"]),
+        ("r1nes", ["Values", "Standard deviations", "Log stretches", "Path"]),
+        ("snes", ["Values", "Standard deviations", "Path"]),
+        ("xnes", ["Values", "Standard deviations", "Path"]),
     ],
 )
-def test_a_panel_is_there_where_the_method_has_something_for_it(method: str, titles: list[str]) -> None:
+def test_each_method_has_its_panels(method: str, titles: list[str]) -> None:
     result = r1nes.minimize(rosenbrock, np.zeros(2), method=method, max_evals=300, rng=1)
     shown = panels(result)
     assert list(shown) == titles
@@ -75,7 +75,7 @@ def test_the_alignment_is_high_in_a_valley_and_low_in_a_bowl() -> None:
     assert median_alignment(lambda x: float(x @ x), np.ones(100)) < 0.5
 
 
-def test_of_two_variables_the_ellipses_are_those_of_the_distribution() -> None:
+def test_the_ellipses_of_two_variables_are_those_of_the_distribution() -> None:
     optimizer = r1nes.Optimizer(np.array([-1.0, 2.0]), 0.5, rng=3)
     result = r1nes.minimize(rosenbrock, np.array([-1.0, 2.0]), sigma0=0.5, max_evals=optimizer.popsize, rng=3)
     X = optimizer.ask()
@@ -104,7 +104,7 @@ def test_long_runs_and_infinite_values_can_be_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "run.png").stat().st_size > 10_000
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_a_plot_of_nothing_and_contours_of_three_variables_are_refused() -> None:
     result = r1nes.minimize(rosenbrock, np.zeros(3), max_evals=100, rng=1)
     with pytest.raises(ValueError, match="contour needs a function of 2 variables, this one has 3"):
         result.plot(contour=lambda _: 0.0)
@@ -113,7 +113,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         result.plot()
 
 
-def test_the_page_needs_nothing_else_and_tells_the_run(tmp_path: Path) -> None:
+def test_the_page_is_self_contained_and_complete(tmp_path: Path) -> None:
     path = tmp_path / "<run> & 1.r1nes"
     result = r1nes.minimize(rosenbrock, np.full(300, 0.5), max_evals=200, checkpoint=path, rng=7)
     report = Report(path)
@@ -123,7 +123,7 @@ def test_the_page_needs_nothing_else_and_tells_the_run(tmp_path: Path) -> None:
     assert "&lt;run&gt; &amp; 1.r1nes" in page
     assert f"{result.fun:.12g}" in page
     assert f"{result.x[199]:.12g}" in page
-    assert "100 more are in the checkpoint" in page
+    assert "100 more variables are in the checkpoint" in page
     assert "http" not in page.replace("data:image", "")
     facts = report.facts()
     assert facts["method"] == "rknes, 300 variables"

@@ -1,4 +1,4 @@
-"""What is shown while a run goes on."""
+"""The progress of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import pytest
 from scipy.optimize import OptimizeResult
 
-from r1nes.display.progress import Pace, described, lines, span
+from r1nes.display.progress import Pace, duration, line_callback, summary
 
 
 class Clock:
@@ -24,26 +24,26 @@ def result(nfev: int, **more: float) -> OptimizeResult:
     return made
 
 
-def test_the_rate_counts_from_what_was_there_at_first_and_the_nearest_limit_counts() -> None:
+def test_the_rate_starts_at_the_first_result_and_the_nearest_limit_counts() -> None:
     clock = Clock()
     pace = Pace(max_evals=1000, max_seconds=200, seconds=30, clock=clock)
-    assert pace.left() == 170
-    pace.note(result(100))
+    assert pace.remaining() == 170
+    pace.record(result(100))
     clock.now += 10
-    pace.note(result(200))
+    pace.record(result(200))
     assert pace.rate() == pytest.approx(10)
     assert pace.elapsed() == pytest.approx(40)
-    assert pace.left() == pytest.approx(80)
+    assert pace.remaining() == pytest.approx(80)
     clock.now += 155
-    assert pace.left() == pytest.approx(5)
+    assert pace.remaining() == pytest.approx(5)
     clock.now += 100
-    assert pace.left() == 0
-    assert Pace(clock=clock).left() is None
+    assert pace.remaining() == 0
+    assert Pace(clock=clock).remaining() is None
 
 
-def test_a_line_comes_when_it_is_due_and_says_what_is_to_be_said() -> None:
+def test_a_line_is_printed_when_it_is_due() -> None:
     clock, stream = Clock(), io.StringIO()
-    callback = lines(Pace(max_evals=100, clock=clock), stream, every=5)
+    callback = line_callback(Pace(max_evals=100, clock=clock), stream, every=5)
     for nfev in (10, 20, 30, 40):
         callback(result(nfev, restarts=2, nan_count=1))
         clock.now += 2
@@ -53,6 +53,6 @@ def test_a_line_comes_when_it_is_due_and_says_what_is_to_be_said() -> None:
     )
 
 
-def test_before_the_first_generation_there_is_little_to_say() -> None:
-    assert described(Pace()) == {"evaluations": "0", "time": "0:00:00"}
-    assert span(3 * 3600 + 61.7) == "3:01:02"
+def test_before_the_first_generation() -> None:
+    assert summary(Pace()) == {"evaluations": "0", "time": "0:00:00"}
+    assert duration(3 * 3600 + 61.7) == "3:01:02"

@@ -1,4 +1,4 @@
-"""The Optuna sampler: on a real storage, killed, resumed, shared; and Optuna's own tests of samplers."""
+"""The Optuna sampler on a real storage: killed, resumed and shared; and Optuna's own sampler tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 class TestByOptuna(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All that Optuna asks of a sampler for one objective that leaves categorical parameters to others."""
+    """Optuna's tests for single-objective samplers without categorical parameters."""
 
     test_sample_relative_categorical = None  # type: ignore[assignment]
     test_sample_relative_mixed = None  # type: ignore[assignment]
@@ -83,15 +83,15 @@ def test_it_maximises_where_the_study_does() -> None:
     assert params_of(less) == params_of(more)
 
 
-def test_another_program_goes_on_where_the_storage_ends(tmp_path: Path) -> None:
+def test_another_program_resumes_from_the_storage(tmp_path: Path) -> None:
     whole = optuna.create_study(sampler=NESSampler(seed=1))
     whole.optimize(bowl, n_trials=33)
-    for _ in range(3):  # a new sampler and a new connection each time, amid generations of eight
+    for _ in range(3):  # a new sampler and connection each time, in the middle of generations of eight
         study_at(tmp_path, NESSampler(seed=1)).optimize(bowl, n_trials=11)
     assert params_of(study_at(tmp_path, NESSampler()))[1:] == params_of(whole)[1:]
 
 
-def test_without_a_seed_it_goes_on_with_that_of_the_study(tmp_path: Path) -> None:
+def test_without_a_seed_it_uses_that_of_the_study(tmp_path: Path) -> None:
     for _ in range(3):
         study_at(tmp_path, NESSampler()).optimize(bowl, n_trials=7)
     marks = [trial.system_attrs[MARK] for trial in study_at(tmp_path, NESSampler()).trials[1:]]
@@ -99,7 +99,7 @@ def test_without_a_seed_it_goes_on_with_that_of_the_study(tmp_path: Path) -> Non
     assert [(generation, row) for _, generation, row in marks] == [divmod(i, 8) for i in range(20)]
 
 
-def test_trials_of_other_settings_are_left_out(tmp_path: Path) -> None:
+def test_trials_with_other_settings_are_ignored(tmp_path: Path) -> None:
     alone = optuna.create_study(sampler=NESSampler(seed=2, sigma0=0.1))
     alone.optimize(bowl, n_trials=13)
     for sampler in (NESSampler(seed=1), NESSampler(seed=1, sigma0=0.1), NESSampler(seed=2, sigma0=0.1)):
@@ -130,7 +130,7 @@ def test_threads_share_a_generation(tmp_path: Path) -> None:
     places = points_by_place(study)
     assert places.items() >= points_by_place(serial).items()
     repeated = 60 - len(places)
-    assert repeated <= 5 * 3  # at most three others wait for the last of each generation
+    assert repeated <= 5 * 3  # at most three workers wait for the last trial of each generation
 
 
 def points_by_place(study: optuna.Study) -> dict[tuple[int, int], tuple[float, ...]]:
@@ -165,13 +165,13 @@ def test_processes_share_a_study(tmp_path: Path) -> None:
     assert points_by_place(study).items() >= points_by_place(serial).items()
 
 
-def test_a_worker_that_was_killed_delays_nobody(tmp_path: Path) -> None:
+def test_a_killed_worker_does_not_block_the_others(tmp_path: Path) -> None:
     whole = optuna.create_study(sampler=NESSampler(seed=1))
     whole.optimize(bowl, n_trials=25)
     study = study_at(tmp_path, NESSampler(seed=1))
     study.optimize(bowl, n_trials=5)
     for _ in range(3):
-        study.ask(whole.trials[-1].distributions)  # and never told
+        study.ask(whole.trials[-1].distributions)  # never completed
     study = study_at(tmp_path, NESSampler(seed=1))
     study.optimize(bowl, n_trials=20)
     finished = {
@@ -196,7 +196,7 @@ def test_failed_and_pruned_trials_rank_last() -> None:
     assert study.best_value < 1.3  # the infimum is 1, on the edge of what fails
 
 
-def test_nothing_but_failures_is_survived() -> None:
+def test_it_recovers_from_generations_of_failures() -> None:
     study = optuna.create_study(sampler=NESSampler(seed=1))
     study.optimize(bowl, n_trials=1)
 
@@ -219,7 +219,7 @@ def test_a_mark_does_not_grow_with_the_number_of_parameters() -> None:
         assert len(str(trial.system_attrs[MARK])) < 20
 
 
-def test_every_step_of_a_parameter_has_the_same_share() -> None:
+def test_all_steps_of_a_parameter_are_equally_likely() -> None:
     def flat(trial: Trial) -> float:
         trial.suggest_int("n", 1, 4)
         trial.suggest_float("s", 0, 0.9, step=0.3)
@@ -241,10 +241,10 @@ def test_it_restarts_once_it_has_converged() -> None:
     study = optuna.create_study(sampler=NESSampler(seed=1))
     study.optimize(steps, n_trials=600)
     assert study.best_value == 0
-    assert max(row for _, row in points_by_place(study)) >= 6  # there were six at first
+    assert max(row for _, row in points_by_place(study)) >= 6  # the first population is six
 
 
-def test_a_pickled_sampler_finds_its_run_again() -> None:
+def test_a_pickled_sampler_resumes_its_run() -> None:
     whole = optuna.create_study(sampler=NESSampler(seed=1))
     whole.optimize(bowl, n_trials=30)
     study = optuna.create_study(sampler=NESSampler(seed=1))
@@ -254,7 +254,7 @@ def test_a_pickled_sampler_finds_its_run_again() -> None:
     assert params_of(study) == params_of(whole)
 
 
-def test_what_is_left_to_the_independent_sampler_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_independent_sampling_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def mixed(trial: Trial) -> float:
         return bowl(trial) + {"a": 0, "b": 1}[trial.suggest_categorical("kind", ["a", "b"])]
 
@@ -266,9 +266,9 @@ def test_what_is_left_to_the_independent_sampler_is_told(caplog: pytest.LogCaptu
     finally:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         optuna.logging.disable_propagation()
-    told = [record.message for record in caplog.records if record.name.startswith("r1nes")]
-    assert len(told) == 1
-    assert told[0].startswith("kind is left to RandomSampler")
+    messages = [record.message for record in caplog.records if record.name.startswith("r1nes")]
+    assert len(messages) == 1
+    assert messages[0].startswith("kind is sampled by RandomSampler")
 
 
 @pytest.mark.parametrize(

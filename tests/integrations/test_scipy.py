@@ -13,8 +13,8 @@ from r1nes.arrays import Array
 
 
 def solve(fun: Any = rosen, x0: Any = (0.0, 0.0, 0.0), **arguments: Any) -> OptimizeResult:
-    options: Any = {"rng": 1, **arguments.pop("options", {})}  # SciPy's stubs know its own options only,
-    method: Any = r1nes.scipy_method  # and a type of result that it does not have at run time
+    options: Any = {"rng": 1, **arguments.pop("options", {})}  # SciPy's stubs allow only its own options
+    method: Any = r1nes.scipy_method  # and declare a result type that does not exist at run time
     found: OptimizeResult = minimize(fun, x0, method=method, options=options, **arguments)
     return found
 
@@ -26,7 +26,7 @@ def test_it_solves_rosenbrock(seed: int) -> None:
     np.testing.assert_allclose(result.x, 1, atol=1e-3)
 
 
-def test_it_is_the_run_that_minimize_gives() -> None:
+def test_it_gives_the_same_run_as_minimize() -> None:
     result = solve(x0=np.full(4, 0.5), options={"sigma0": 0.3, "method": "snes", "max_evals": 500})
     same = r1nes.minimize(rosen, np.full(4, 0.5), sigma0=0.3, method="snes", max_evals=500, rng=1)
     assert result.fun == same.fun
@@ -34,10 +34,10 @@ def test_it_is_the_run_that_minimize_gives() -> None:
 
 
 @pytest.mark.parametrize("bounds", [Bounds([-1, 0, 0], 0.5), [(-1, 0.5), (0, 0.5), (None, 0.5)]])
-def test_bounds_in_both_spellings(bounds: Any) -> None:
+def test_bounds_in_both_forms(bounds: Any) -> None:
     seen: list[Array] = []
 
-    def bowl(x: Array) -> float:  # convex: whoever finds a minimum finds the same
+    def bowl(x: Array) -> float:  # convex: the minimum is unique
         seen.append(x.copy())
         return float(np.sum((x - [1, -2, 3]) ** 2) + np.sum(x) ** 2)
 
@@ -53,7 +53,7 @@ def test_args_reach_the_function() -> None:
     assert solve(lambda x, a: float((x - a) @ (x - a)), args=2.0).x == pytest.approx([2, 2, 2], abs=1e-4)
 
 
-def test_callback_in_both_spellings() -> None:
+def test_callback_in_both_forms() -> None:
     results: list[OptimizeResult] = []
     points: list[Array] = []
 
@@ -82,7 +82,7 @@ def test_callback_can_end_the_run() -> None:
     assert "StopIteration" in result.message
 
 
-def test_tol_stands_for_both_tolerances_unless_they_are_set() -> None:
+def test_tol_is_the_default_of_both_tolerances() -> None:
     rough, fine = solve(tol=1e-2), solve(tol=1e-10)
     assert rough.success
     assert fine.success
@@ -101,7 +101,7 @@ def test_maxiter_and_disp(capsys: pytest.CaptureFixture[str]) -> None:
         solve(options={"maxiter": 0})
 
 
-def test_what_it_cannot_honour_is_refused() -> None:
+def test_unsupported_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="constraints must be empty"):
         solve(constraints=LinearConstraint(np.ones(3), 0, 1))
     with pytest.raises(ValueError, match="constraints must be empty"):
@@ -112,13 +112,13 @@ def test_what_it_cannot_honour_is_refused() -> None:
         solve(jac=rosen_der, options={"max_evals": 100})
 
 
-def test_a_gradient_beside_the_value_does_no_harm() -> None:
+def test_a_gradient_returned_with_the_value_is_ignored() -> None:
     with pytest.warns(RuntimeWarning, match="does not use jac"):
         result = solve(lambda x: (rosen(x), rosen_der(x)), jac=True, options={"ftarget": 1e-8})
     assert result.success
 
 
-def test_it_serves_scipys_global_optimisers() -> None:
+def test_it_works_in_scipys_global_optimisers() -> None:
     def ripples(x: Array) -> float:
         return float(x @ x + 10 * np.sum(1 - np.cos(2 * np.pi * x)))
 

@@ -1,4 +1,4 @@
-"""Modules of PyTorch, optimised without gradients."""
+"""PyTorch modules, optimised without gradients."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_best_parameters_are_loaded_back() -> None:
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
-def test_the_type_of_the_parameters_stays(kind: Any) -> None:
+def test_the_dtype_of_the_parameters_is_kept(kind: Any) -> None:
     net = network(dtype=kind)
     result = minimize_module(xor_loss, net, max_evals=100, rng=1)
     assert result.x.dtype == str(kind).removeprefix("torch.")
@@ -58,7 +58,7 @@ def test_the_type_of_the_parameters_stays(kind: Any) -> None:
     assert all(parameter.requires_grad and parameter.grad is None for parameter in net.parameters())
 
 
-def test_buffers_are_left_alone_even_where_the_loss_trains_them() -> None:
+def test_buffers_do_not_change_even_if_the_loss_updates_them() -> None:
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
     net.train()
@@ -71,7 +71,7 @@ def test_buffers_are_left_alone_even_where_the_loss_trains_them() -> None:
     assert not torch.equal(before["1.weight"], after["1.weight"])
 
 
-def test_each_evaluation_sees_the_buffers_of_the_module() -> None:
+def test_each_evaluation_starts_from_the_buffers_of_the_module() -> None:
     net = torch.nn.BatchNorm1d(2)
     seen = []
 
@@ -84,7 +84,7 @@ def test_each_evaluation_sees_the_buffers_of_the_module() -> None:
     assert set(seen) == {0}
 
 
-def test_frozen_parameters_are_left_alone() -> None:
+def test_frozen_parameters_do_not_change() -> None:
     net = network()
     net[0].requires_grad_(False)
     before = state(net)
@@ -104,7 +104,7 @@ def test_shared_parameters_count_once_and_stay_shared() -> None:
 
 
 @pytest.mark.parametrize("workers", ["threads:3", 2])
-def test_parallel_runs_are_the_serial_one(workers: Any) -> None:
+def test_parallel_runs_equal_the_serial_run(workers: Any) -> None:
     serial, parallel = network(), network()
     first = minimize_module(xor_loss, serial, max_evals=300, rng=1)
     second = minimize_module(xor_loss, parallel, max_evals=300, rng=1, workers=workers)
@@ -112,7 +112,7 @@ def test_parallel_runs_are_the_serial_one(workers: Any) -> None:
     assert all(torch.equal(a, b) for a, b in zip(serial.parameters(), parallel.parameters(), strict=True))
 
 
-def test_the_module_is_what_it_was_if_the_loss_fails() -> None:
+def test_the_module_does_not_change_if_the_loss_fails() -> None:
     net, calls = network(), []
 
     def loss(net: Any) -> float:
@@ -127,7 +127,7 @@ def test_the_module_is_what_it_was_if_the_loss_fails() -> None:
     assert all(torch.equal(before[name], tensor) for name, tensor in net.state_dict().items())
 
 
-def test_what_it_cannot_do_is_refused() -> None:
+def test_unsupported_modules_and_settings_are_refused() -> None:
     with pytest.raises(TypeError, match=r"module must be a torch.nn.Module, got 3"):
         minimize_module(xor_loss, 3)  # type: ignore[arg-type,unused-ignore]
     with pytest.raises(ValueError, match="all float32 or all float64; got none"):

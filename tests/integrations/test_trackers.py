@@ -15,7 +15,7 @@ import r1nes
 from r1nes.integrations.trackers import mlflow, tensorboard
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of their own code
+    warnings.simplefilter("ignore")  # in the code of the trackers
     mlflow_package: Any = importlib.import_module("mlflow")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -46,13 +46,13 @@ def test_tensorboard_gets_every_generation(tmp_path: Path) -> None:
     np.testing.assert_allclose([value for _, value in curves["sigma"]], history["sigma"], rtol=1e-6)
 
 
-def test_the_last_generation_is_there_however_rare_the_points(tmp_path: Path) -> None:
+def test_the_last_generation_is_always_logged(tmp_path: Path) -> None:
     with tensorboard(tmp_path, every=1000) as callback:
         result = run(callback)
     assert [step for step, _ in drawn(tmp_path)["best"]] == [result.history["nfev"][0], result.nfev]
 
 
-def test_the_curve_survives_a_run_that_fails(tmp_path: Path) -> None:
+def test_a_failed_run_keeps_its_curve(tmp_path: Path) -> None:
     def fails_later(x: Any) -> float:
         calls.append(x)
         if len(calls) == 100:

@@ -1,4 +1,4 @@
-"""How a run goes, while it goes: a live display on a terminal, now and then a line elsewhere."""
+"""Progress of a run: a live display on a terminal, a line at intervals elsewhere."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Callback = Callable[[OptimizeResult], None]
 
 @dataclass
 class Pace:
-    """How fast a run goes, and when it will have reached one of its limits.
+    """The speed of a run and the time until it reaches one of its limits.
 
-    ``seconds`` is the time that earlier processes spent on the same run, if it is resumed.
+    ``seconds`` is the time that earlier processes spent on the same run, if it was resumed.
     """
 
     max_evals: float | None = None
@@ -30,31 +30,31 @@ class Pace:
     seconds: float = 0.0
     clock: Callable[[], float] = time.monotonic
     result: OptimizeResult | None = None  # the latest
-    _first: int = 0  # evaluations when the first result came
+    _first: int = 0  # evaluations at the first result
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Starts the clock."""
+        """Start the clock."""
         self._began = self.clock()
 
-    def note(self, result: OptimizeResult) -> None:
-        """Take the state of the run after a generation."""
+    def record(self, result: OptimizeResult) -> None:
+        """Record the state of the run after a generation."""
         if self.result is None:
             self._first = result.nfev
             self._began = self.clock()
         self.result = result
 
     def elapsed(self) -> float:
-        """Seconds of the whole run."""
+        """Return the seconds spent on the whole run."""
         return self.seconds + self.clock() - self._began
 
     def rate(self) -> float:
-        """Evaluations per second, since the first generation seen."""
+        """Return the evaluations per second since the first recorded generation."""
         took = self.clock() - self._began
         return (self.result.nfev - self._first) / took if self.result is not None and took > 0 else 0.0
 
-    def left(self) -> float | None:
-        """Seconds until a limit is reached; None where there is none, or too little is known."""
+    def remaining(self) -> float | None:
+        """Return the seconds until the run reaches a limit; None without a limit or an estimate."""
         known = []
         if self.max_seconds is not None:
             known.append(self.max_seconds - self.elapsed())
@@ -64,8 +64,8 @@ class Pace:
 
 
 @contextmanager
-def shown(pace: Pace, stream: TextIO, every: float) -> Iterator[Callback]:
-    """A callback for ``minimize`` that shows how the run goes: live if ``stream`` is a terminal."""
+def progress_callback(pace: Pace, stream: TextIO, every: float) -> Iterator[Callback]:
+    """Yield a callback for ``minimize`` that shows progress: live if ``stream`` is a terminal."""
     if stream.isatty():
         try:
             with needs("rich", extra="cli"):
@@ -76,66 +76,69 @@ def shown(pace: Pace, stream: TextIO, every: float) -> Iterator[Callback]:
         else:
             console = Console(file=stream)
             with Live(
-                console=console, get_renderable=lambda: table(pace), refresh_per_second=5, transient=True
+                console=console,
+                get_renderable=lambda: summary_table(pace),
+                refresh_per_second=5,
+                transient=True,
             ):
-                yield pace.note
+                yield pace.record
             return
-    yield lines(pace, stream, every)
+    yield line_callback(pace, stream, every)
 
 
-def lines(pace: Pace, stream: TextIO, every: float) -> Callback:
-    """Writes a line whenever ``every`` seconds have passed."""
+def line_callback(pace: Pace, stream: TextIO, every: float) -> Callback:
+    """Return a callback that writes one line every ``every`` seconds."""
     due = pace.clock() + every
 
     def callback(result: OptimizeResult) -> None:
         nonlocal due
-        pace.note(result)
+        pace.record(result)
         if pace.clock() >= due:
-            facts = "  ".join(f"{name} {value}" for name, value in described(pace).items())
+            facts = "  ".join(f"{name} {value}" for name, value in summary(pace).items())
             print(facts, file=stream, flush=True)
             due = pace.clock() + every
 
     return callback
 
 
-def described(pace: Pace) -> dict[str, str]:
-    """What there is to say, by name."""
+def summary(pace: Pace) -> dict[str, str]:
+    """Return the progress as text, by name."""
     result = pace.result
     if result is None:
-        return {"evaluations": "0", "time": span(pace.elapsed())}
+        return {"evaluations": "0", "time": duration(pace.elapsed())}
     of = "" if pace.max_evals is None else f" of {int(pace.max_evals):,}"
     facts = {
         "best": f"{result.fun:.8g}",
         "σ": f"{result.sigma:.3g}",
         "evaluations": f"{result.nfev:,}{of}",
         "per second": f"{pace.rate():,.0f}" if pace.rate() >= 10 else f"{pace.rate():.2g}",
-        "time": span(pace.elapsed()),
+        "time": duration(pace.elapsed()),
     }
     if result.restarts:
         facts["restarts"] = str(result.restarts)
     if result.nan_count:
         facts["NaN"] = f"{result.nan_count:,}"
-    if (left := pace.left()) is not None:
-        facts["left"] = f"at most {span(left)}"
+    if (left := pace.remaining()) is not None:
+        facts["left"] = f"at most {duration(left)}"
     return facts
 
 
-def table(pace: Pace) -> Table:
-    """The same, as rich shows it, with a bar where there is a limit."""
+def summary_table(pace: Pace) -> Table:
+    """Return the progress as a table for rich, with a bar if the run has a limit."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
-    for name, value in described(pace).items():
+    for name, value in summary(pace).items():
         grid.add_row(name, value)
-    left = pace.left()
+    left = pace.remaining()
     if left is not None:
         grid.add_row("", ProgressBar(total=pace.elapsed() + left, completed=pace.elapsed(), width=40))
     return grid
 
 
-def span(seconds: float) -> str:
-    """A time in hours, minutes and seconds."""
+def duration(seconds: float) -> str:
+    """Format a time as hours, minutes and seconds."""
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}"

@@ -1,15 +1,15 @@
-"""What a checkpoint tells of its run: in a few lines, and as one HTML page that needs nothing else."""
+"""The report of a checkpoint: a short summary and a self-contained HTML page."""
 
 from __future__ import annotations
 
 import base64
 import io
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from r1nes import __version__
 from r1nes.arrays import Array, host
 from r1nes.display import plots
 from r1nes.display.plots import Contour
@@ -19,14 +19,14 @@ from r1nes.restarts import Search
 from r1nes.storage.run_file import read
 from r1nes.strategies import name_of
 
-SHOWN = 200  # variables in the table
+SHOWN = 200  # variables in the table of the page
 
 
 class Report:
-    """The run whose checkpoint is at ``path``; nothing of the user's code is imported or called."""
+    """The run whose checkpoint is at ``path``; never imports or calls the user's code."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the file."""
+        """Read the checkpoint."""
         self.path = path
         tree = read(path)
         self.fun: dict[str, Any] = tree["fun"]
@@ -35,7 +35,7 @@ class Report:
         self.result = self.search.optimizer.result
 
     def facts(self) -> dict[str, str]:
-        """The run in a few lines."""
+        """Return the summary, by name."""
         result, settings = self.result, self.search.settings
         return {
             "function": self.fun["name"],
@@ -48,13 +48,13 @@ class Report:
         }
 
     def text(self) -> str:
-        """The same as lines."""
+        """Return the summary as lines of text."""
         return "\n".join(f"{name:12} {value}" for name, value in self.facts().items())
 
     def write(self, to: Path, contour: Contour | None = None) -> None:
-        """The page, with the figures inside it."""
+        """Write the page, which contains its figures, to the file ``to``."""
         if not self.history:
-            raise ValueError(f"{self.path} has no history yet: no generation is complete")
+            raise ValueError(f"{self.path} has no history yet: no generation has been completed")
         with needs("jinja2", extra="plot"):
             import jinja2
 
@@ -69,25 +69,25 @@ class Report:
             name=self.path.name,
             facts=self.facts(),
             settings={name: _brief(value) for name, value in self._settings().items()},
-            course=_svg(lambda figure: plots.draw(figure, self.history, contour)),
+            progress=_svg(lambda figure: plots.draw(figure, self.history, contour)),
             deviations=_svg(lambda figure: _draw_deviations(figure, stds)),
             two_variables="mean1" in self.history,
             variables=list(zip(x[:SHOWN], stds[:SHOWN], strict=True)),
             left_out=max(0, x.size - SHOWN),
-            version=__version__,
+            version=version("r1nes"),
         )
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(page)
 
     def _settings(self) -> dict[str, Any]:
-        """What the user chose, or could have chosen."""
+        """Return all settings of the run, given or by default."""
         settings = self.search.settings.to_plain()
         seed = settings.pop("rng")
         return settings | {"restarts": self.search.restarts, "seed": seed["entropy"]}
 
 
 def _svg(draw: Any) -> str:
-    """What ``draw`` puts on a figure, as the address of an image."""
+    """Return the figure that ``draw`` fills, as the data URL of an SVG image."""
     with needs("matplotlib", extra="plot"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -108,7 +108,7 @@ def _draw_deviations(figure: Any, stds: Array) -> None:
         np.arange(1, stds.size + 1), stds, color=BLUE, marker="o" if few else "", ls="" if few else "-"
     )
     panel.xaxis.get_major_locator().set_params(integer=True)
-    panel.set(xlabel="variable", ylabel="standard deviation", yscale="log", title="Where the search stands")
+    panel.set(xlabel="variable", ylabel="standard deviation", yscale="log", title="Search distribution")
 
 
 def _brief(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""How every figure looks: one set of line styles that also tell apart in black and white."""
+"""The style of all figures: colours that remain distinct in black and white."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RC: dict[Any, Any] = {
     "legend.fontsize": "small",
     "lines.linewidth": 1.3,
     "savefig.dpi": 160,
-    "svg.fonttype": "path",  # looks the same without our fonts
+    "svg.fonttype": "path",  # looks the same whatever fonts are installed
     "svg.hashsalt": "r1nes",  # the same figure gives the same file
 }
 
@@ -38,7 +38,7 @@ GREEN, RED = "#2c8a4b", "#b3202c"
 def figure(
     path: Path, columns: int, *, rows: int = 1, width: float = 3.6, height: float = 2.8
 ) -> Iterator[list[Axes]]:
-    """Panels to draw on, row by row, in our style; saved at the end as SVG, PNG and PDF."""
+    """Yield panels, row by row, to draw on; then save the figure as SVG, PNG and PDF."""
     with needs("matplotlib", extra="plot"):
         import matplotlib as mpl
         from matplotlib.figure import Figure

@@ -1,1 +1,1 @@
-"""r1nes inside other packages: SciPy, Optuna and PyTorch, each in the file that carries its name."""
+"""Integrations with other packages: SciPy, Optuna, PyTorch, TensorBoard and MLflow."""

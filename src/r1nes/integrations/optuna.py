@@ -1,12 +1,12 @@
-"""An Optuna sampler whose whole state is in the study's own trials.
+"""An Optuna sampler that stores its whole state in the trials of the study.
 
-The points of a generation follow from the seed and from the values of the generations before. So a trial
-needs no more than a mark, (seed, generation, row), whatever the number of parameters: from these marks and
-the values of the trials every process finds the same distribution again, be it the next thread, another
-machine on the same storage, or the program that goes on tomorrow.
+The points of a generation follow from the seed and the values of earlier generations. A trial therefore
+stores only a mark, (seed, generation, row), whatever the number of parameters. From the marks and values of
+the trials, any process reconstructs the same distribution: another thread, another machine with the same
+storage, or a program that resumes the study later.
 
-A trial counts only if its parameters are those of its row. Trials of other seeds or settings, or enqueued
-with parameters of their own, are therefore no danger: they are left out.
+A trial counts only if its parameters match its row. Trials with other seeds or settings, and enqueued trials
+with their own parameters, are ignored.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ Numeric = FloatDistribution | IntDistribution
 Space = dict[str, Numeric]
 
 MARK = "r1nes:place"
-RESTARTS = 9  # doublings of the population, each where a run has converged
+RESTARTS = 9  # doublings of the population, one whenever a run has converged
 
 
 class NESSampler(BaseSampler):
-    """Samples float and int parameters, in logarithmic scale or not, by a natural evolution strategy.
+    """Sample float and int parameters, on a linear or log scale, with a natural evolution strategy.
 
     Args:
         method: The search distribution, as for ``r1nes.minimize``.
-        sigma0: The first standard deviation, as a share of each parameter's range.
-        popsize: Trials per generation. With ``n_jobs`` or several processes set it to a multiple of how many
-            run at a time: those that find all of a generation under way repeat one of its points.
-        seed: Of all random numbers. By default random; a study that is continued keeps its own.
-        independent_sampler: Samples what is left: categorical parameters, those that not every trial has, and
-            all of them until a first trial has shown which there are. By default ``RandomSampler``.
+        sigma0: The initial standard deviation, as a fraction of each parameter's range.
+        popsize: Trials per generation. With ``n_jobs`` or several processes, use a multiple of the number of
+            concurrent trials: a worker repeats a point if all points of the generation are being evaluated.
+        seed: Seed of all random numbers. By default random; a resumed study keeps its seed.
+        independent_sampler: Samples the remaining parameters: categorical ones, those that only some trials
+            have, and all parameters of the first trial, which defines the search space. By default
+            ``RandomSampler``.
 
-    Pruned and failed trials rank last. When a run has converged, another one begins elsewhere with twice the
-    population.
+    Pruned and failed trials rank last. When a run has converged, the search restarts from a random point with
+    twice the population.
 
     Examples:
         >>> import optuna
@@ -78,7 +79,7 @@ class NESSampler(BaseSampler):
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
-        """Checks every setting."""
+        """Check every setting."""
         self._settings: dict[str, Any] = {"sigma0": sigma0, "method": method, "popsize": popsize}
         Optimizer(np.zeros(2), **self._settings)
         self._seed = None if seed is None else count("seed", seed, least=0)
@@ -89,15 +90,15 @@ class NESSampler(BaseSampler):
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what the storage holds anyway."""
+        """Omit the run, which the storage contains, and the lock."""
         return {**self.__dict__, "_run": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """The run is found again in the storage."""
+        """Restore the settings; the next sample reconstructs the run from the storage."""
         self.__dict__.update(state, _lock=threading.Lock())
 
     def reseed_rng(self) -> None:
-        """For a process of its own: the run stays the same, the independent sampler's numbers do not."""
+        """Reseed the independent sampler in a new process; the run itself keeps its seed."""
         self._independent.reseed_rng()
 
     def infer_relative_search_space(
@@ -105,7 +106,7 @@ class NESSampler(BaseSampler):
         study: Study,
         trial: FrozenTrial,  # noqa: ARG002
     ) -> dict[str, BaseDistribution]:
-        """The numbers that every completed trial has."""
+        """Return the numeric parameters that all completed trials have in common."""
         return {
             name: distribution
             for name, distribution in self._spaces.calculate(study).items()
@@ -115,7 +116,7 @@ class NESSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """The next point of the generation that is under way."""
+        """Return the next point of the current generation."""
         _refuse_several_objectives(study)
         space = {
             name: distribution
@@ -129,35 +130,35 @@ class NESSampler(BaseSampler):
             if self._run is None or self._run.study is not study or self._run.space != space:
                 self._run = _Run(study, space, self._seed_of(trials), self._settings)
             row = self._run.next_row(trials)
-            # There is no public way to mark a trial; Optuna's own samplers use this one.
+            # Optuna has no public way to mark a trial; its own samplers use this one.
             study._storage.set_trial_system_attr(trial._trial_id, MARK, self._run.mark(row))  # noqa: SLF001
             return self._run.params[row]
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A parameter that is none of the search space."""
+        """Sample a parameter outside the search space."""
         _refuse_several_objectives(study)
         if self._run is not None and param_name not in self._warned:
             self._warned.add(param_name)
             optuna.logging.get_logger(__name__).warning(
-                f"{param_name} is left to {type(self._independent).__name__}: NESSampler takes float and int "
-                "parameters that every trial has, within the same limits"
+                f"{param_name} is sampled by {type(self._independent).__name__}: NESSampler samples "
+                "float and int parameters that all trials have, with the same limits"
             )
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """For the independent sampler."""
+        """Forward the call to the independent sampler."""
         self._independent.before_trial(study, trial)
 
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """For the independent sampler."""
+        """Forward the call to the independent sampler."""
         self._independent.after_trial(study, trial, state, values)
 
     def _seed_of(self, trials: list[FrozenTrial]) -> int:
-        """The user's, or that of the study's first marked trial, or a new one."""
+        """Return the user's seed, or that of the study's first marked trial, or a new one."""
         if self._seed is not None:
             return self._seed
         seeds = (int(trial.system_attrs[MARK][0]) for trial in trials if MARK in trial.system_attrs)
@@ -165,7 +166,7 @@ class NESSampler(BaseSampler):
 
 
 class _Run:
-    """The distribution as the trials of a study have made it."""
+    """The search distribution, reconstructed from the trials of a study."""
 
     def __init__(self, study: Study, space: Space, seed: int, settings: dict[str, Any]) -> None:
         d = len(space)
@@ -174,15 +175,15 @@ class _Run:
         first = Optimizer(np.full(d, 0.5), bounds=[(0.0, 1.0)] * d, rng=seed, **settings)
         self.search = Search(first, RESTARTS)
         self.generation = 0
-        self._since = 0  # the trial before which there is none of this generation
+        self._since = 0  # number of the first trial that can belong to this generation
         self._ask()
 
     def mark(self, row: int) -> list[int]:
-        """What tells that a trial belongs to a row of the present generation."""
+        """Return the mark of a trial that evaluates ``row`` of the current generation."""
         return [self.seed, self.generation, row]
 
     def next_row(self, trials: list[FrozenTrial]) -> int:
-        """Which point of the generation to evaluate next, once all that is known of others is told."""
+        """Process all completed generations and return the row of the current one to evaluate next."""
         marked: defaultdict[int, list[FrozenTrial]] = defaultdict(list)
         for trial in trials[self._since :]:
             seed, generation, _ = trial.system_attrs.get(MARK, (None, None, None))
@@ -197,13 +198,13 @@ class _Run:
             self._tell([values[row] for row in range(len(self.params))])
 
     def _outcomes(self, trials: list[FrozenTrial]) -> tuple[dict[int, float], Counter[int]]:
-        """The value of each row that has one, and how many trials are at work on each."""
+        """Return the value of each completed row, and the number of running trials per row."""
         values: dict[int, float] = {}
         running: Counter[int] = Counter()
         finished = [trial for trial in trials if trial.state.is_finished()]
         for trial in sorted(finished, key=lambda trial: (trial.datetime_complete, trial.number)):
             row = trial.system_attrs[MARK][2]
-            if row < len(self.params) and self._made(trial, self.params[row]):
+            if row < len(self.params) and self._matches(trial, self.params[row]):
                 value = trial.value if trial.state == TrialState.COMPLETE else None
                 values.setdefault(row, math.nan if value is None else self.sign * value)
         for trial in trials:
@@ -211,8 +212,8 @@ class _Run:
                 running[trial.system_attrs[MARK][2]] += 1
         return values, running
 
-    def _made(self, trial: FrozenTrial, params: dict[str, float]) -> bool:
-        """Whether a trial had these parameters, but for what another processor rounds differently."""
+    def _matches(self, trial: FrozenTrial, params: dict[str, float]) -> bool:
+        """Whether a trial has these parameters, up to rounding differences between processors."""
         return all(
             name in trial.params
             and math.isclose(
@@ -232,7 +233,7 @@ class _Run:
         ]
 
     def _tell(self, values: list[float]) -> None:
-        with suppress(FloatingPointError):  # nothing but failures, of which Optuna has told
+        with suppress(FloatingPointError):  # all trials failed, which Optuna has reported
             self.search.optimizer.tell(self._points, values)
         self.search.continues()
         self.generation += 1
@@ -240,7 +241,7 @@ class _Run:
 
 
 def _value(limits: Numeric, u: float) -> float:
-    """The parameter at ``u`` in [0, 1], where each of its steps takes the same share, or log-share."""
+    """Map ``u`` in [0, 1] to the parameter; all of its steps have equal width, on its linear or log scale."""
     step = limits.step or 0.0
     low, high = limits.low - step / 2, limits.high + step / 2
     value = low * (high / low) ** u if limits.log else low + u * (high - low)
@@ -252,4 +253,4 @@ def _value(limits: Numeric, u: float) -> float:
 
 def _refuse_several_objectives(study: Study) -> None:
     if len(study.directions) > 1:
-        raise ValueError(f"NESSampler needs a study of one objective, got {len(study.directions)}")
+        raise ValueError(f"NESSampler needs a study with one objective, got {len(study.directions)}")

@@ -1,4 +1,4 @@
-"""``scipy.optimize.minimize`` with r1nes inside."""
+"""A method for ``scipy.optimize.minimize``."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def scipy_method(
     disp: bool = False,
     **options: Any,
 ) -> OptimizeResult:
-    """What ``scipy.optimize.minimize`` takes as ``method``.
+    """Minimise ``fun`` as a ``method`` of ``scipy.optimize.minimize``.
 
     Args:
         fun: The objective.
-        x0: Where to start.
-        args: More arguments of ``fun``.
-        jac: Derivatives are of no use here; those given cause a warning.
-        hess: Likewise.
-        hessp: Likewise.
-        bounds: As ``r1nes.minimize`` takes them.
-        constraints: Refused: there is no way to honour them.
-        callback: As SciPy calls it: ``callback(xk)``, or ``callback(intermediate_result)`` if its only
-            parameter has that name. StopIteration ends the run.
-        tol: Stands for ``xtol`` and ``ftol``, where the options do not set them.
-        maxiter: The most generations.
-        disp: Whether to print how the run ended.
-        **options: Whatever else ``r1nes.minimize`` takes: ``sigma0``, ``method``, ``max_evals``, ``ftarget``,
+        x0: The starting point.
+        args: Further arguments of ``fun``.
+        jac: Ignored with a warning: the method uses no derivatives.
+        hess: Ignored with a warning.
+        hessp: Ignored with a warning.
+        bounds: As for ``r1nes.minimize``.
+        constraints: Must be empty; only bounds are supported.
+        callback: Called after each generation by SciPy's convention: ``callback(xk)``, or
+            ``callback(intermediate_result)`` if its only parameter has that name. StopIteration ends the run.
+        tol: The default of both ``xtol`` and ``ftol``.
+        maxiter: The maximum number of generations.
+        disp: Whether to print the reason for the end of the run.
+        **options: Other keywords of ``r1nes.minimize``: ``sigma0``, ``method``, ``max_evals``, ``ftarget``,
             ``workers``, ``rng`` and so on.
 
     Returns:
@@ -66,26 +66,26 @@ def scipy_method(
     """
     if not (isinstance(constraints, list | tuple) and not constraints):
         raise ValueError(
-            f"constraints must be empty, r1nes.scipy_method knows bounds only; got {constraints!r}"
+            f"constraints must be empty, r1nes.scipy_method supports only bounds; got {constraints!r}"
         )
     for name, given in {"jac": jac, "hess": hess, "hessp": hessp}.items():
         if given is not None:
             warnings.warn(f"r1nes.scipy_method does not use {name}", RuntimeWarning, stacklevel=3)
     if tol is not None:
         options = {"xtol": tol, "ftol": tol, **options}
-    most = None if maxiter is None else count("maxiter", maxiter)
-    ended = False
+    max_generations = None if maxiter is None else count("maxiter", maxiter)
+    reached_maxiter = False
 
     def after_generation(result: OptimizeResult) -> None:
-        nonlocal ended
+        nonlocal reached_maxiter
         if callback is not None:
             _call(callback, result)
-        if result.nit == most and not result.stop:
-            ended = True
+        if result.nit == max_generations and not result.stop:
+            reached_maxiter = True
             raise StopIteration
 
     result = minimize(fun, x0, args=args, bounds=bounds, callback=after_generation, **options)
-    if ended:
+    if reached_maxiter:
         result.update(stop={"maxiter": float(result.nit)}, message=f"{MAXITER} (maxiter = {result.nit}).")
     if disp:
         print(f"{result.message} f = {result.fun:.6g} after {result.nfev} evaluations.")
@@ -93,7 +93,7 @@ def scipy_method(
 
 
 def _call(callback: Callable[..., object], result: OptimizeResult) -> None:
-    """In the spelling that its signature asks for."""
+    """Call ``callback`` with the argument that its signature expects."""
     if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
         callback(intermediate_result=result)
     else:

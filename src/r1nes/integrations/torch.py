@@ -1,6 +1,7 @@
-"""PyTorch modules without gradients: their parameters as one vector, and the best one loaded back.
+"""Gradient-free optimisation of PyTorch modules, for losses without a useful gradient.
 
-For losses that have no useful gradient: rewards of a simulator, accuracies, quantised or spiking networks.
+Examples are rewards of a simulator, accuracies, and quantised or spiking networks. The parameters form one
+vector; the best vector found is loaded back into the module.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ if TYPE_CHECKING:
 def minimize_module(
     loss: Callable[..., Any], module: torch.nn.Module, *, sigma0: float = 0.1, **settings: Any
 ) -> OptimizeResult:
-    """Minimise ``loss(module)`` over the parameters of ``module``, which end at the best ones found.
+    """Minimise ``loss(module)`` over the parameters of ``module`` and load the best ones into it.
 
-    ``loss`` is called within ``torch.no_grad`` and with copies of ``module``, one per thread or process; the
-    module itself changes once, at the end. Each call sees the buffers as they are in ``module``, which
-    therefore stay what they are, even if ``loss`` trains a BatchNorm; parameters that do not require
-    gradients stay as well.
+    ``loss`` is called under ``torch.no_grad`` with copies of ``module``, one per thread or process; the
+    module itself changes once, at the end. Every call starts from the buffers of ``module``, which remain
+    unchanged even if ``loss`` updates the statistics of a BatchNorm. Parameters that do not require gradients
+    are not changed either.
 
     Args:
-        loss: From the module, and ``args`` if set, to a number or a tensor of one number.
-        module: What to optimise, in float32 or float64, on any device.
-        sigma0: The standard deviation of the first samples around the parameters as they are.
-        **settings: Whatever else ``r1nes.minimize`` takes, but for ``bounds`` and ``vectorized``.
+        loss: ``loss(module, *args)``, which returns a number or a tensor with one element.
+        module: The module to optimise, in float32 or float64, on any device.
+        sigma0: The standard deviation of the first samples around the present parameters.
+        **settings: Any other keyword of ``r1nes.minimize`` except ``bounds`` and ``vectorized``.
 
     Returns:
-        The result of ``r1nes.minimize``, where ``x`` is the vector of all parameters in their order.
+        The result of ``r1nes.minimize``, where ``x`` is the vector of all parameters in module order.
 
     For example::
 
@@ -52,7 +53,7 @@ def minimize_module(
     for name in ("bounds", "vectorized"):
         if name in settings:
             raise TypeError(
-                f"{name} is not a setting of minimize_module, which hands loss one module at a time"
+                f"{name} is not a setting of minimize_module, which calls loss with one module at a time"
             )
     x0 = _flat(_parameters(module))
     result = minimize(_Loss(loss, module), x0, sigma0=sigma0, **settings)
@@ -61,11 +62,11 @@ def minimize_module(
 
 
 class _Loss:
-    """A function of the vector of parameters; each thread has a copy of the module to write them to."""
+    """The loss as a function of the parameter vector; each thread writes it to its own copy of the module."""
 
     def __init__(self, loss: Callable[..., Any], module: torch.nn.Module) -> None:
         self.loss, self.module = loss, module
-        self._of_thread = threading.local()
+        self._thread = threading.local()
 
     def __reduce__(self) -> tuple[type[_Loss], tuple[Any, ...]]:
         return _Loss, (self.loss, self.module)
@@ -73,9 +74,9 @@ class _Loss:
     def __call__(self, x: Array, *args: Any) -> float:
         import torch
 
-        if not hasattr(self._of_thread, "module"):
-            self._of_thread.module = copy.deepcopy(self.module)
-        module = self._of_thread.module
+        if not hasattr(self._thread, "module"):
+            self._thread.module = copy.deepcopy(self.module)
+        module = self._thread.module
         _load(_parameters(module), x)
         with torch.no_grad():
             for buffer, original in zip(module.buffers(), self.module.buffers(), strict=True):
@@ -84,7 +85,7 @@ class _Loss:
 
 
 def _parameters(module: torch.nn.Module) -> list[torch.nn.Parameter]:
-    """Those that require gradients: what is frozen for gradients is frozen here."""
+    """Return the parameters that require gradients; frozen parameters are not optimised."""
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     kinds = {str(parameter.dtype) for parameter in parameters}
     if len(kinds) != 1 or not kinds <= {"torch.float32", "torch.float64"}:

@@ -1,9 +1,9 @@
-"""A run's progress in TensorBoard or MLflow, by a callback.
+"""Callbacks that log the progress of a run to TensorBoard or MLflow.
 
     with tensorboard("runs/first") as callback:
         r1nes.minimize(fun, x0, callback=callback)
 
-Both draw the best value, σ, the restarts and how many values were NaN over the number of evaluations.
+Both log the best value, σ, the restarts and the number of NaN values against the number of evaluations.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Log = Callable[[dict[str, float], int], object]  # (values by name, evaluations)
 
 @contextmanager
 def tensorboard(folder: str | os.PathLike[str], *, every: float = 1.0) -> Iterator[Callback]:
-    """A callback that writes for TensorBoard.
+    """Yield a callback that writes event files for TensorBoard.
 
     Args:
-        folder: What ``tensorboard --logdir`` is to read.
-        every: Seconds between two points of a curve; the last generation is always there.
+        folder: The folder for ``tensorboard --logdir``.
+        every: Seconds between two points of a curve; the last generation is always logged.
     """
     with needs("tensorboard", extra="tensorboard"):
         from tensorboard.summary import Writer
@@ -40,7 +40,7 @@ def tensorboard(folder: str | os.PathLike[str], *, every: float = 1.0) -> Iterat
             writer.add_scalar(f"r1nes/{name}", value, step)
 
     try:
-        with _now_and_then(log, every) as callback:
+        with _throttled(log, every) as callback:
             yield callback
     finally:
         writer.close()
@@ -48,10 +48,10 @@ def tensorboard(folder: str | os.PathLike[str], *, every: float = 1.0) -> Iterat
 
 @contextmanager
 def mlflow(*, every: float = 1.0) -> Iterator[Callback]:
-    """A callback that logs to MLflow's active run, or to a new one if there is none.
+    """Yield a callback that logs to MLflow's active run, or to a new run if none is active.
 
     Args:
-        every: Seconds between two points of a curve; the last generation is always there.
+        every: Seconds between two points of a curve; the last generation is always logged.
     """
     with needs("mlflow", extra="mlflow"):
         import mlflow
@@ -59,30 +59,30 @@ def mlflow(*, every: float = 1.0) -> Iterator[Callback]:
     def log(values: dict[str, float], step: int) -> None:
         mlflow.log_metrics({f"r1nes/{name}": value for name, value in values.items()}, step=step)
 
-    with _now_and_then(log, every) as callback:
+    with _throttled(log, every) as callback:
         yield callback
 
 
 @contextmanager
-def _now_and_then(log: Log, every: float) -> Iterator[Callback]:
-    """A callback that logs at once, then when ``every`` seconds have passed, and at last the latest."""
+def _throttled(log: Log, every: float) -> Iterator[Callback]:
+    """Yield a callback that logs the first result, then one every ``every`` seconds, and the last."""
     every = at_least_zero("every", every)
     due = -float("inf")
-    waiting: OptimizeResult | None = None
+    pending: OptimizeResult | None = None
 
     def callback(result: OptimizeResult) -> None:
-        nonlocal due, waiting
-        waiting = result
+        nonlocal due, pending
+        pending = result
         if time.monotonic() >= due:
             log(_values(result), result.nfev)
-            waiting = None
+            pending = None
             due = time.monotonic() + every
 
     try:
         yield callback
     finally:
-        if waiting is not None:
-            log(_values(waiting), waiting.nfev)
+        if pending is not None:
+            log(_values(pending), pending.nfev)
 
 
 def _values(result: OptimizeResult) -> dict[str, float]:

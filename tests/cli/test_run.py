@@ -1,4 +1,4 @@
-"""The command line, from the outside."""
+"""``r1nes run``, ``resume`` and ``report``: results, messages, exit codes, progress."""
 
 from __future__ import annotations
 
@@ -12,61 +12,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import r1nes
-from r1nes.cli import main
-from r1nes.cli import run as running
-
-Call = Callable[..., tuple[int, str, str]]
-
-COMMAND = [sys.executable, "-c", "import sys; from r1nes.cli import main; sys.exit(main())"]
-
-
-def test_version_and_help() -> None:
-    version = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
-    assert version.stdout.strip() == f"r1nes {r1nes.__version__}"
-    usage = subprocess.run(COMMAND, capture_output=True, text=True, check=False)
-    assert usage.returncode == 2
-    assert "Traceback" not in usage.stderr
-
-
-VALLEY = """
-import time
-
-def valley(x):
-    time.sleep(1e-3)
-    return float(sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
-"""
-
-
-def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=at, check=False)
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """The command line in this process, at ``tmp_path``: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-
-    def called(*arguments: str) -> tuple[int, str, str]:
-        before = set(sys.modules)
-        try:
-            code = main(arguments)
-        except SystemExit as end:
-            code = int(end.code or 0)
-        finally:
-            for name in set(sys.modules) - before:
-                if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-                    del sys.modules[name]
-        return code, *capsys.readouterr()
-
-    return called
+from r1nes.cli import output
+from support.command_line import COMMAND, VALLEY, Call, run
 
 
 def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> None:
@@ -102,12 +55,15 @@ def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> N
             ["run", "landscape", "--dim=3"],
             "must be named as MODULE:FUNCTION or FILE.py:FUNCTION, got 'landscape'",
         ),
-        (["run", "several.py", "--dim=3"], "several.py defines one, two: name one as several.py:FUNCTION"),
+        (
+            ["run", "several.py", "--dim=3"],
+            "several.py defines one, two: choose one with several.py:FUNC",
+        ),
         (
             ["run", "broken.py:f", "--dim=3"],
             "broken.py cannot be imported: NameError: name 'nonsense'",
         ),
-        (["run", "json.py:f", "--dim=3"], "json.py has the name of another module"),
+        (["run", "json.py:f", "--dim=3"], "json.py has the same name as the module"),
         (["run", "nowhere.py:f", "--dim=3"], "No such file or directory"),
         (
             ["run", "landscape:valley", "--x0=a,b"],
@@ -116,7 +72,7 @@ def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> N
         (["run", "landscape:valley", "--dim=3", "--bounds=3"], "expected two numbers like -5,5, got '3'"),
         (["run", "landscape:valley", "--dim=3", "--sigma0=nan"], "sigma0 must be a number, got nan"),
         (["run", "landscape:valley"], "one of the arguments --x0 --dim is required"),
-        (["run", "nowhere:f", "--dim=3"], "No module named 'nowhere'"),
+        (["run", "nowhere:f", "--dim=3"], "no module named 'nowhere' can be imported here"),
         (["run", "landscape:valley", "--dim=3", "--restarts=often"], "restarts must be a number"),
         (["resume", "nothing.r1nes"], "No such file or directory: 'nothing.r1nes'"),
         (["resume", "landscape.py"], "landscape.py cannot be read: it is not an r1nes checkpoint"),
@@ -153,7 +109,7 @@ def knows_nothing(x):
     [
         ("raises", [], "failing.py:raises failed: ZeroDivisionError: division by zero (failing.py:3)"),
         ("raises", ["--workers=2"], "failing.py:raises failed: ZeroDivisionError: division by zero"),
-        ("says", [], "failing.py:says failed: TypeError: fun must return one real number, got 'four'"),
+        ("says", [], "failing.py:says failed: TypeError: fun must return one real number, got 'four'\n"),
         ("knows_nothing", [], "FloatingPointError: fun must return a number somewhere"),
     ],
 )
@@ -188,9 +144,9 @@ def test_exit_codes_and_json(tmp_path: Path, call: Call) -> None:
     assert code == 0
     assert json.loads(out)["x"] == pytest.approx([2.5] * 30, abs=1e-6)
     sys.path.remove(str(folder))
-    code, _, err = call("resume", "run.r1nes")  # from here, nobody can import bowl
+    code, _, err = call("resume", "run.r1nes")  # bowl cannot be imported from this folder
     assert code == 2
-    assert "No module named 'bowl' here" in err
+    assert "no module named 'bowl' can be imported here" in err
     code, out, _ = call("resume", "run.r1nes", "--function=elsewhere/bowl.py", "--max-evals=400")
     assert code == 1
     assert "evaluations. Another generation would exceed max_evals" in out
@@ -198,7 +154,7 @@ def test_exit_codes_and_json(tmp_path: Path, call: Call) -> None:
 
 
 def test_json_has_no_infinity() -> None:
-    plain = running._plain(r1nes.minimize(lambda _: math.inf, [0.0, 1.0], max_evals=60, rng=1))
+    plain = output.plain(r1nes.minimize(lambda _: math.inf, [0.0, 1.0], max_evals=60, rng=1))
     assert plain["fun"] is None
     json.dumps(plain, allow_nan=False)
 
@@ -240,16 +196,3 @@ def test_a_terminal_gets_a_live_display_and_a_pipe_gets_lines(tmp_path: Path) ->
     for name in ("best", "σ", "evaluations", "per second", "left"):
         assert name in seen.decode()
     assert b"\x1b[" in seen
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"), [("r1nes re", {"resume", "report"}), ("r1nes run f.py --max-", {"--max-evals"})]
-)
-def test_a_shell_completes_what_was_typed(typed: str, offered: set[str], tmp_path: Path) -> None:
-    """By the protocol of argcomplete: the shell tells the line, and reads the answers from another file."""
-    answers = tmp_path / "answers"
-    shell = {"COMP_LINE": typed, "COMP_POINT": str(len(typed)), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
-    subprocess.run(
-        COMMAND, env={**os.environ, **shell, "_ARGCOMPLETE_STDOUT_FILENAME": str(answers)}, check=True
-    )
-    assert offered <= {answer.strip() for answer in answers.read_text().splitlines()}

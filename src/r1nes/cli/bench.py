@@ -1,0 +1,60 @@
+"""``r1nes bench``: compare methods of r1nes and of other packages."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from r1nes.cli.parser import add_command, names, numbers
+
+
+def add_to(commands: Any) -> None:
+    """Add the command and its flags."""
+    parser = add_command(commands, "bench", "compare methods of r1nes and of other packages side by side")
+    parser.add_argument("--methods", type=names, default="rknes,snes,crfmnes,pypop7-rmes", metavar="NAMES")
+    parser.add_argument("--functions", type=names, default="f1,f12", metavar="NAMES")
+    parser.add_argument("--dims", type=numbers, default="8,32", metavar="NUMBERS")
+    parser.add_argument("--trials", type=int, default=3, help="runs per cell (default: %(default)s)")
+    parser.add_argument("--budget", type=int, help="evaluations per run (default: by dimension)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="runs in parallel (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--targets",
+        metavar="METHOD",
+        help="check instead whether this method meets its targets, up to d = 512",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("bench"), help="the output folder (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the cells that are not recorded yet, print a table and draw the comparison."""
+    from r1nes.bench.analysis import comparison, targets
+    from r1nes.bench.analysis.statistics import summarize
+    from r1nes.bench.runner import grid as runner
+
+    if options.targets:
+        cells = targets.cells(options.targets)
+    else:
+        cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
+    records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
+    complaints = [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
+    if missing := len(cells) - len(records) - len(failures):
+        complaints.append(f"interrupted, {missing} runs are missing; the same command continues")
+    if options.targets:
+        print(targets.table(records))
+        complaints += targets.missed(records)
+    elif records:
+        summaries = summarize(records)
+        print(comparison.table(summaries))
+        comparison.draw(summaries, options.out / "comparison")
+        print(f"{options.out / 'comparison'}.svg, .png, .pdf")
+    for complaint in complaints:
+        print(f"r1nes: {complaint}", file=sys.stderr)
+    return 1 if complaints else 0
