@@ -85,10 +85,10 @@ def test_restarts_spend_the_budget_on_a_multimodal_function(tmp_path: Path) -> N
     [
         (
             "--suite bbob-largescale --dims 21",
-            "--dims must be of the suite's 20, 40, 80, 160, 320, 640; got 21",
+            "--dims must be among the suite's 20, 40, 80, 160, 320, 640; got 21",
         ),
-        ("--dims 20,21", "--dims must be of the suite's 2, 3, 5, 10, 20, 40; got 21"),
-        ("--dims 2 --functions 25", "--functions must be of the suite's 1, 2, 3"),
+        ("--dims 20,21", "--dims must be among the suite's 2, 3, 5, 10, 20, 40; got 21"),
+        ("--dims 2 --functions 25", "--functions must be among the suite's 1, 2, 3"),
         ("--dims 2 --instances 99", "--instances must be at most the suite's 15, got 99"),
         ("--dims 2 --instances 0", "--instances must be a whole number of at least 1, got 0"),
         ("--budget 0", "--budget must be a whole number of at least 1, got 0"),
@@ -107,5 +107,5 @@ def test_what_the_suite_lacks_is_refused(
 def test_an_experiment_is_not_mixed_with_another(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--out must be a new folder"):
         list(coco.run("bbob", tmp_path))
-    with pytest.raises(ValueError, match="--out must be without spaces"):
+    with pytest.raises(ValueError, match="--out must not contain spaces"):
         list(coco.run("bbob", tmp_path / "my data"))

@@ -8,7 +8,7 @@ import pytest
 
 from r1nes.bench.analysis import targets
 from r1nes.bench.runner.grid import cell_of
-from r1nes.bench.runner.measure import Cell, measure
+from r1nes.bench.runner.measure import Cell, measure_cell
 from r1nes.bench.runner.records import Record
 from r1nes.cli import main
 
@@ -74,9 +74,9 @@ def test_the_command_reads_what_is_recorded(tmp_path: Path, capsys: pytest.Captu
 
 def test_restarts_are_counted() -> None:
     """A single run ends on a plateau of f7; with restarts the search goes on, and their evaluations count."""
-    single = measure(Cell("snes", "f7", 8, 1, 30_000))
+    single = measure_cell(Cell("snes", "f7", 8, 1, 30_000))
     cell = Cell("snes", "f7", 8, 1, 30_000, restarts=9)
-    again = measure(cell)
+    again = measure_cell(cell)
     assert again["restarted"] > single["restarted"] == 0
     assert again["evaluations"] > single["evaluations"]
     assert cell_of(again) == cell

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from r1nes.arrays import Array
 from r1nes.bench.functions import textbook
 from r1nes.bench.functions.bbob import FUNCTIONS
-from r1nes.bench.functions.problems import TEXTBOOK, Objective, problem
+from r1nes.bench.functions.problems import TEXTBOOK, Problem, problem
 from r1nes.bench.functions.transforms import gaussian, oscillate, rotation, skew
 
 BBOB = list(FUNCTIONS)
@@ -21,7 +21,7 @@ EVERY = [*BBOB, *TEXTBOOK]
 INSTANCES = [1, 2, 71]
 
 
-def regions(f: Objective, n: int = 50) -> list[Array]:
+def regions(f: Problem, n: int = 50) -> list[Array]:
     """Points inside [−5, 5]^d, far outside, and at 10⁻⁸ to 10⁻¹ from the optimum."""
     rng = np.random.default_rng([f.dim, f.instance])
     steps = 10 ** rng.uniform(-8, -1, (n, 1)) * rng.standard_normal((n, f.dim))
@@ -99,7 +99,7 @@ def test_equals_coco_beyond_its_suite(function: str) -> None:
         assert_same(f(x), [reference(row) for row in x], f.fopt)
 
 
-def parts(f: Objective) -> dict[str, Array]:
+def parts(f: Problem) -> dict[str, Array]:
     """Return the random parts of an instance."""
     return FUNCTIONS[f.id].parts(f.dim, int(f.id[1:]) + 10_000 * f.instance)
 

@@ -13,7 +13,7 @@ from r1nes.bench.paper import reproduction as paper
 from r1nes.bench.paper import timing
 from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED
 from r1nes.bench.runner.measure import Cell
-from r1nes.bench.runner.records import read
+from r1nes.bench.runner.records import read_records
 from r1nes.cli import main
 
 
@@ -24,7 +24,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper, "QUICK_DIMS", [2, 8])
         patch.setattr(paper, "QUICK_TRIALS", 1)
-        patch.setattr(paper, "budget", lambda *_: 8_000)
+        patch.setattr(paper, "paper_budget", lambda *_: 8_000)
         patch.setattr(paper, "_measure_timing", _few_timings)
         assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
         before = (folder / "records.jsonl").read_bytes()
@@ -36,7 +36,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _few_timings() -> list[timing.Timing]:
     return [
         {"method": method, "dim": dim, "microseconds": 0.01 * dim}
-        for method, (_, dims) in timing.METHODS.items()
+        for method, (_, dims) in timing.TIMED_METHODS.items()
         for dim in dims
     ]
 
@@ -58,7 +58,7 @@ class Reader(HTMLParser):
 
 
 def test_every_cell_was_run_once(out: Path) -> None:
-    records = read(out / "records.jsonl")
+    records = read_records(out / "records.jsonl")
     assert len(records) == 12 * 2 * 3
     assert len({(r["method"], r["function"], r["dim"], r["trial"]) for r in records}) == len(records)
 
@@ -117,8 +117,8 @@ def test_an_unknown_figure_is_refused_in_one_line(capsys: pytest.CaptureFixture[
 
 
 def test_the_full_grid_is_the_papers() -> None:
-    cells = paper.cells(SUITED + UNSUITED, full=True)
+    cells = paper.paper_cells(SUITED + UNSUITED, full=True)
     assert len(cells) == 12 * 20 * (9 + 9 + 6)
     assert {cell.dim for cell in cells if cell.method == "xnes"} == {2, 4, 8, 16, 32, 64}
-    assert Cell("r1nes", "f8", 512, 20, paper.budget(512)) in cells
-    assert paper.budget(128) > 2.5e6
+    assert Cell("r1nes", "f8", 512, 20, paper.paper_budget(512)) in cells
+    assert paper.paper_budget(128) > 2.5e6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from r1nes.bench.functions.problems import problem
-from r1nes.bench.runner.measure import METHODS, Cell, measure
+from r1nes.bench.runner.measure import BENCH_METHODS, Cell, measure_cell
 from r1nes.bench.runner.peers import PEERS
 from r1nes.bench.runner.watch import FLAT, Ended, Watched
 
@@ -64,10 +64,10 @@ def test_starts_where_and_as_wide_as_told(name: str) -> None:
     np.testing.assert_array_equal(x0, np.linspace(-3, 3, d))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", BENCH_METHODS)
 def test_the_cell_determines_the_record(name: str) -> None:
     cell = Cell(name, "f8", 8, trial=2, budget=600)
-    one, two = measure(cell), measure(cell)
+    one, two = measure_cell(cell), measure_cell(cell)
     for record in (one, two):
         del record["seconds"], record["objective_seconds"]
     assert one == two
@@ -79,7 +79,7 @@ def test_the_cell_determines_the_record(name: str) -> None:
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "crfmnes", None)
     with pytest.raises(ModuleNotFoundError, match=r"crfmnes is not installed; pip install 'r1nes\[bench\]'"):
-        measure(Cell("crfmnes", "f1", 8, 1, 1000))
+        measure_cell(Cell("crfmnes", "f1", 8, 1, 1000))
 
 
 def test_a_peer_that_stops_by_itself_says_why() -> None:
@@ -99,7 +99,7 @@ def test_a_breakdown_is_a_reason_to_stop() -> None:
 
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(ValueError, match="method must be one of r1nes, "):
-        measure(Cell("nes", "f1", 8, 1, 1000))
+        measure_cell(Cell("nes", "f1", 8, 1, 1000))
 
 
 class TestWatched:

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from r1nes.bench.runner.grid import budget, cell_of, grid, run
+from r1nes.bench.runner.grid import cell_of, default_budget, grid, run
 from r1nes.bench.runner.measure import Cell
-from r1nes.bench.runner.progress import progress
-from r1nes.bench.runner.records import Records, read
+from r1nes.bench.runner.progress_bar import progress_bar
+from r1nes.bench.runner.records import Records, read_records
 
 Record = dict[str, Any]
 SECONDS = {"seconds", "objective_seconds"}
@@ -82,20 +82,20 @@ def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     disturbed, calm = tmp_path / "disturbed.jsonl", tmp_path / "calm.jsonl"
     disturbed.touch()
     for _ in range(10):
-        before = read(disturbed)
+        before = read_records(disturbed)
         process = start(RUN_GRID, disturbed)
         enough = len(before) + chance.randrange(4)
-        assert wait_until(lambda enough=enough: len(read(disturbed)) >= enough, 30)
+        assert wait_until(lambda enough=enough: len(read_records(disturbed)) >= enough, 30)
         time.sleep(chance.uniform(0, 0.2))  # into the midst of what comes next
         process.kill()
         process.wait()
-        assert read(disturbed)[: len(before)] == before
-    assert 10 < len(read(disturbed)) < len(GRID)
+        assert read_records(disturbed)[: len(before)] == before
+    assert 10 < len(read_records(disturbed)) < len(GRID)
     records, failures = run(GRID, disturbed, jobs=2)
     assert not failures
     undisturbed, _ = run(GRID, calm, jobs=2)
     assert timeless(records) == timeless(undisturbed)
-    assert len(records) == len(read(disturbed)) == len(GRID)
+    assert len(records) == len(read_records(disturbed)) == len(GRID)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to see other processes")
@@ -121,7 +121,7 @@ def test_an_interrupt_keeps_what_is_recorded(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     ) as process:
-        recorded = wait_until(lambda: path.exists() and read(path), 30)
+        recorded = wait_until(lambda: path.exists() and read_records(path), 30)
         os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
         output, errors = process.communicate(timeout=20)
     assert recorded
@@ -129,7 +129,7 @@ def test_an_interrupt_keeps_what_is_recorded(tmp_path: Path) -> None:
     assert "1 runs are missing" in errors
     assert "Traceback" not in errors
     assert "f1" in output
-    assert [record["function"] for record in read(path)] == ["f1"]
+    assert [record["function"] for record in read_records(path)] == ["f1"]
 
 
 def test_an_interrupt_while_a_record_goes_to_the_disk(tmp_path: Path, monkeypatch: Any) -> None:
@@ -149,7 +149,7 @@ def test_a_truncated_last_line_is_dropped(tmp_path: Path) -> None:
     whole, _ = run(cells, path)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[1][:-20])
-    assert timeless(read(path)) == timeless(whole[:1])
+    assert timeless(read_records(path)) == timeless(whole[:1])
     again, _ = run(cells, path)
     assert timeless(again) == timeless(whole)
     assert path.read_bytes().count(b"\n") == 2
@@ -188,7 +188,7 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [cell_of(record) for record in records] == [TINY]
     assert list(failures) == [too_small]
     assert "max_evals must be" in failures[too_small]
-    assert len(read(tmp_path / "records.jsonl")) == 1
+    assert len(read_records(tmp_path / "records.jsonl")) == 1
 
 
 def test_a_worker_that_dies_is_a_failure_too(tmp_path: Path) -> None:
@@ -259,11 +259,13 @@ def test_a_grid_that_makes_no_sense_is_refused(arguments: Any, message: str) -> 
 
 @pytest.mark.parametrize(("dim", "most"), [(80, 2.1e5), (160, 7.8e5), (320, 4.0e6), (640, 1.8e7)])
 def test_the_budget_exceeds_the_best_published_evaluations(dim: int, most: float) -> None:
-    assert budget(dim) > most  # of the best of 11 data sets on the hardest function of bbob-largescale
+    assert (
+        default_budget(dim) > most
+    )  # of the best of 11 data sets on the hardest function of bbob-largescale
 
 
 def test_progress_says_how_far_and_how_long(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress([3.0, 1.0]) as advance:
+    with progress_bar([3.0, 1.0]) as advance:
         advance(3.0, "first")
         advance(1.0, "second")
     assert capsys.readouterr().err == "2/2 runs, 0 s left, second\n"
@@ -274,7 +276,7 @@ def test_on_a_terminal_progress_is_a_bar(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "120")
-    with progress([3.0, 1.0]) as advance:
+    with progress_bar([3.0, 1.0]) as advance:
         advance(3.0, "first")
         advance(1.0, "second")
     bar = capsys.readouterr().err
@@ -285,5 +287,5 @@ def test_on_a_terminal_progress_is_a_bar(
 def test_a_bar_needs_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    with pytest.raises(ModuleNotFoundError, match=r"r1nes\[bench\]"), progress([1.0]):
+    with pytest.raises(ModuleNotFoundError, match=r"r1nes\[bench\]"), progress_bar([1.0]):
         pass

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from r1nes.bench.analysis.comparison import aligned
 from r1nes.bench.analysis.statistics import summary
-from r1nes.bench.runner.grid import budget
+from r1nes.bench.runner.grid import default_budget
 from r1nes.bench.runner.measure import Cell
 from r1nes.bench.runner.records import Record
 
@@ -33,7 +33,7 @@ def cells(method: str) -> list[Cell]:
     if method not in TARGETS:
         raise ValueError(f"--targets must be one of {', '.join(TARGETS)}; got {method!r}")
     return [
-        Cell(method, function, dim, trial, budget(dim), RESTARTS)
+        Cell(method, function, dim, trial, default_budget(dim), RESTARTS)
         for function, targets in TARGETS[method].items()
         for dim in targets
         for trial in range(1, TRIALS[dim] + 1)

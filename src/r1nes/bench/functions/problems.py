@@ -32,7 +32,7 @@ TEXTBOOK: dict[str, tuple[str, Callable[[Array], Array]]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Objective:
+class Problem:
     """A function to minimise, f(x) = fopt + formula(x), with its minimum fopt at xopt.
 
     Call it with points in rows, (n, d), for n values, or with one point, (d,), for a float.
@@ -59,7 +59,7 @@ class Objective:
         return values if points.ndim == 2 else float(values[0])
 
 
-def problem(function: str, dim: int, instance: int = 1) -> Objective:
+def problem(function: str, dim: int, instance: int = 1) -> Problem:
     """The test function ``function`` in ``dim`` dimensions.
 
     Args:
@@ -83,13 +83,11 @@ def problem(function: str, dim: int, instance: int = 1) -> Objective:
         name, formula, parts_of = bbob.FUNCTIONS[function]
         seed = int(function[1:]) + 10_000 * instance
         parts = parts_of(dim, seed)
-        return Objective(
-            function, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts)
-        )
+        return Problem(function, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts))
     if function in TEXTBOOK:
         if instance != 1:
             raise ValueError(f"instance must be 1 for {function!r}, which has no others, got {instance}")
         xopt = np.ones(dim) if function == "rosenbrock" else np.zeros(dim)
         name, formula = TEXTBOOK[function]
-        return Objective(function, name, dim, instance, 0.0, xopt, formula)
+        return Problem(function, name, dim, instance, 0.0, xopt, formula)
     raise ValueError(f"function must be one of {', '.join([*bbob.FUNCTIONS, *TEXTBOOK])}; got {function!r}")

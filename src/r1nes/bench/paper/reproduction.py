@@ -18,9 +18,9 @@ from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED, Findings
 from r1nes.bench.paper.page import Section, Table, write
 from r1nes.bench.runner.grid import cell_of, run, single_blas_thread
 from r1nes.bench.runner.measure import Cell
-from r1nes.bench.runner.records import read
+from r1nes.bench.runner.records import read_records
 
-METHODS = ["r1nes", "snes", "xnes"]
+PAPER_METHODS = ["r1nes", "snes", "xnes"]
 XNES_UP_TO = 64  # as in the paper, where a run took hours
 
 QUICK_DIMS, QUICK_TRIALS = [2, 4, 8, 16, 32], 3
@@ -30,7 +30,7 @@ GRIDS = {"suited": SUITED, "unsuited": UNSUITED}
 FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
 
 
-def budget(dim: int) -> int:
+def paper_budget(dim: int) -> int:
     """Evaluations that a run may take: where they are spent, the method has failed.
 
     R1-NES needs the most where it succeeds, on Rosenbrock's function: about 150 d².
@@ -38,14 +38,14 @@ def budget(dim: int) -> int:
     return 100_000 + 10_000 * dim + 300 * dim * dim
 
 
-def cells(functions: list[str], *, full: bool) -> list[Cell]:
+def paper_cells(functions: list[str], *, full: bool) -> list[Cell]:
     """The paper's grid; or a small one for a first look, with half of the budget."""
     dims, trials = (FULL_DIMS, FULL_TRIALS) if full else (QUICK_DIMS, QUICK_TRIALS)
     return [
-        Cell(method, function, dim, trial, budget(dim) // (1 if full else 2))
+        Cell(method, function, dim, trial, paper_budget(dim) // (1 if full else 2))
         for function in functions
         for dim in dims
-        for method in METHODS
+        for method in PAPER_METHODS
         for trial in range(1, trials + 1)
         if method != "xnes" or dim <= XNES_UP_TO
     ]
@@ -67,13 +67,13 @@ def reproduce(
         What went wrong, a line each.
     """
     wanted = FIGURES if figures is None else figures
-    grid = [cell for name in wanted if name in GRIDS for cell in cells(GRIDS[name], full=full)]
+    grid = [cell for name in wanted if name in GRIDS for cell in paper_cells(GRIDS[name], full=full)]
     path = out / "records.jsonl"
     failures: dict[Cell, str] = {}
     if measure:
         records, failures = run(grid, path, jobs=jobs) if grid else ([], {})
     else:
-        found, planned = (read(path) if path.exists() else []), set(grid)
+        found, planned = (read_records(path) if path.exists() else []), set(grid)
         records = [record for record in found if cell_of(record) in planned]
     findings = Findings(
         summarize(sorted(records, key=lambda record: (int(record["function"][1:]), record["dim"]))),

@@ -57,7 +57,7 @@ def _dense(dim: int) -> Optimizer:
     return optimizer
 
 
-METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
+TIMED_METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
     "r1nes": (lambda dim: _ours("r1nes", dim), [*DIMS, *FURTHER]),
     "snes": (lambda dim: _ours("snes", dim), [*DIMS, *FURTHER]),
     "xnes": (lambda dim: _ours("xnes", dim), DIMS),
@@ -67,11 +67,11 @@ METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
 
 def measure(repeats: int = 5) -> list[Timing]:
     """The best of several repeats, taken in turns, for each method and dimension."""
-    cells = [(method, dim) for method, (_, dims) in METHODS.items() for dim in dims]
+    cells = [(method, dim) for method, (_, dims) in TIMED_METHODS.items() for dim in dims]
     best = dict.fromkeys(cells, math.inf)
     for _ in range(repeats):
         for method, dim in cells:
-            best[method, dim] = min(best[method, dim], _seconds(METHODS[method][0](dim)))
+            best[method, dim] = min(best[method, dim], _seconds(TIMED_METHODS[method][0](dim)))
     return [
         {"method": method, "dim": dim, "microseconds": round(1e6 * seconds, 3)}
         for (method, dim), seconds in best.items()
@@ -100,7 +100,7 @@ def draw(timings: list[Timing], path: Path) -> None:
     """Microseconds over d, log-log, with a slope of 1 and of 3 to compare with."""
     looks = [(BLUE, "-", "o"), (ORANGE, "--", "s"), (BLACK, "-.", "D"), (GREY, ":", "^")]
     with figure(path, 1, width=5.2, height=3.8) as (panel,):
-        for method, (color, style, marker) in zip(METHODS, looks, strict=True):
+        for method, (color, style, marker) in zip(TIMED_METHODS, looks, strict=True):
             points = [(t["dim"], t["microseconds"]) for t in timings if t["method"] == method]
             dims, costs = zip(*points, strict=True)
             panel.plot(dims, costs, color=color, ls=style, marker=marker, ms=4, label=method)

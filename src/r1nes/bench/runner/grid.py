@@ -22,15 +22,15 @@ from pathlib import Path
 from r1nes.arguments import count
 from r1nes.bench.functions.bbob import FUNCTIONS
 from r1nes.bench.functions.problems import TEXTBOOK
-from r1nes.bench.runner.measure import METHODS, Cell, measure
+from r1nes.bench.runner.measure import BENCH_METHODS, Cell, measure_cell
 from r1nes.bench.runner.peers import PEERS
-from r1nes.bench.runner.progress import progress
-from r1nes.bench.runner.records import Record, Records, read
+from r1nes.bench.runner.progress_bar import progress_bar
+from r1nes.bench.runner.records import Record, Records, read_records
 
 BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 
 
-def budget(dim: int) -> int:
+def default_budget(dim: int) -> int:
     """The evaluations a run may take: the best published ones on BBOB's functions are fewer up to d = 640."""
     return 10_000 * dim + 30 * dim**2
 
@@ -44,14 +44,14 @@ def grid(
 ) -> list[Cell]:
     """Every method on every function in every dimension, ``trials`` times."""
     methods, functions, dims = dict.fromkeys(methods), dict.fromkeys(functions), dict.fromkeys(dims)
-    _known("method", methods, METHODS)
+    _known("method", methods, BENCH_METHODS)
     _known("function", functions, [*FUNCTIONS, *TEXTBOOK])
     for dim in dims:
         count("dim", dim, least=2)
     if max_evals is not None:
         count("budget", max_evals)
     return [
-        Cell(method, function, dim, trial, max_evals or budget(dim))
+        Cell(method, function, dim, trial, max_evals or default_budget(dim))
         for function in functions
         for dim in dims
         for method in methods
@@ -69,14 +69,14 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
     cells, jobs = list(dict.fromkeys(cells)), count("jobs", jobs)
     failures: dict[Cell, str] = {}
     with Records(path) as records:
-        done = {cell_of(record) for record in read(path)}
+        done = {cell_of(record) for record in read_records(path)}
         # The longest runs first, so that none of them is left to run alone in the end.
         missing = sorted((cell for cell in cells if cell not in done), key=_cost, reverse=True)
         for peer in {cell.method for cell in missing} & PEERS.keys():
             PEERS[peer].load()  # one that is not installed is told of before the first run
         with (
             suppress(KeyboardInterrupt),
-            progress([_cost(cell) for cell in missing]) as advance,
+            progress_bar([_cost(cell) for cell in missing]) as advance,
             closing(_outcomes(missing, jobs)) as outcomes,
         ):
             for cell, outcome in outcomes:
@@ -85,7 +85,7 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
                 else:
                     records.append(outcome)
                 advance(_cost(cell), str(cell))
-        found = {cell_of(record): record for record in read(path)}
+        found = {cell_of(record): record for record in read_records(path)}
     return [found[cell] for cell in cells if cell in found], failures
 
 
@@ -150,7 +150,7 @@ def _work(cell: Cell, sender: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the runner decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        sender.send(measure(cell))
+        sender.send(measure_cell(cell))
     except Exception:
         sender.send(traceback.format_exc())
 

@@ -24,7 +24,7 @@ from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.matrices import LONGEST, SHORTEST
 
-METHODS = [*STRATEGIES, *PEERS]
+BENCH_METHODS = [*STRATEGIES, *PEERS]
 
 # Steps a few digits above the spacing of floating-point numbers in [−5, 5] can no longer help, while the
 # sharp ridge in 10⁴ variables is still worth searching with steps of 3e-13.
@@ -47,7 +47,7 @@ class Cell:
         return f"{self.method} on {self.function}, d = {self.dim}, trial {self.trial}"
 
 
-def measure(cell: Cell) -> Record:
+def measure_cell(cell: Cell) -> Record:
     """Run the cell. ``evaluations`` count up to the one that reached the target, else all."""
     textbook = cell.function in TEXTBOOK
     instance = 1 if textbook else cell.trial
@@ -93,7 +93,7 @@ def _solver(cell: Cell) -> tuple[Solve, list[str]]:
     if cell.method in PEERS:
         peer = PEERS[cell.method]
         return partial(peer.run, peer.load()), ["r1nes", "numpy", peer.package]
-    raise ValueError(f"method must be one of {', '.join(METHODS)}; got {cell.method!r}")
+    raise ValueError(f"method must be one of {', '.join(BENCH_METHODS)}; got {cell.method!r}")
 
 
 def _minimize(

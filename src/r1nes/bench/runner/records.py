@@ -24,7 +24,7 @@ class Records:
         >>> path = Path(tempfile.mkdtemp()) / "records.jsonl"
         >>> with Records(path) as records:
         ...     records.append({"method": "r1nes", "evaluations": 1234})
-        >>> read(path)
+        >>> read_records(path)
         [{'method': 'r1nes', 'evaluations': 1234}]
     """
 
@@ -64,7 +64,7 @@ class Records:
         self._file.close()
 
 
-def read(path: Path) -> list[Record]:
+def read_records(path: Path) -> list[Record]:
     """Every whole record of a file; also while a runner still appends to it."""
     records: list[Record] = []
     for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):

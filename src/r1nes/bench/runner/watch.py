@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from r1nes.arrays import Array
-from r1nes.bench.functions.problems import Objective
+from r1nes.bench.functions.problems import Problem
 
 TARGET = 1e-8  # above the optimum
 PRECISIONS = [float(f"{10 ** (k / 2):.3g}") for k in range(4, -17, -1)]  # 100, 31.6, 10 … 1e-8
@@ -32,7 +32,7 @@ class Watched:
     A generation that would exceed the budget is not evaluated, nor is anything after the target.
     """
 
-    def __init__(self, function: Objective, budget: int) -> None:
+    def __init__(self, function: Problem, budget: int) -> None:
         """Nothing evaluated yet."""
         self.function, self.budget = function, budget
         self.evaluations = 0

@@ -14,7 +14,7 @@ Advance = Callable[[float, str], None]
 QUIET_SECONDS = 5.0  # between two plain lines
 
 
-def progress(costs: list[float]) -> AbstractContextManager[Advance]:
+def progress_bar(costs: list[float]) -> AbstractContextManager[Advance]:
     """A function to call with the cost and the name of each run that is done.
 
     A bar on a terminal; elsewhere a line every few seconds and one at the end.
