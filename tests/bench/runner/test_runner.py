@@ -158,7 +158,7 @@ def test_a_truncated_last_line_is_dropped(tmp_path: Path) -> None:
 def test_a_line_that_is_no_record_is_an_error_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text("{nonsense\n")
-    with pytest.raises(ValueError, match="line 1 is no record"):
+    with pytest.raises(ValueError, match="line 1 is not a record"):
         run([TINY], path)
     assert path.read_text() == "{nonsense\n"
 
@@ -200,7 +200,7 @@ def test_a_worker_that_dies_is_a_failure_too(tmp_path: Path) -> None:
     for worker in multiprocessing.active_children():
         worker.kill()
     runner.join(20)
-    assert outcome == [[], {endless: f"its process ended with exit code {-signal.SIGKILL}"}]
+    assert outcome == [[], {endless: f"the worker process ended with exit code {-signal.SIGKILL}"}]
 
 
 def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
