@@ -21,9 +21,8 @@ from r1nes.arrays import Array
 from r1nes.bench.runner.watch import Watched
 from r1nes.extras import needs
 
-PeerSolve = Callable[
-    [Any, Watched, Array, float, int], dict[str, float]
-]  # (module, f, x0, sigma0, seed) → stop
+# (module, f, x0, sigma0, seed) → stop
+PeerSolve = Callable[[Any, Watched, Array, float, int], dict[str, float]]
 
 
 @dataclass(frozen=True)
