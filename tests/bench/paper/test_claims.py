@@ -1,4 +1,4 @@
-"""Each claim is judged from what was measured, both ways, and not at all without it."""
+"""Each claim is judged from measurements, with both outcomes, and not judged without them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_snes_solves() -> None:
     assert judge("d", Findings(solvable | hard | {("snes", "f6", 16): summary(10, 1)})).verdict == DIFFERS
 
 
-def test_costs_are_told_by_their_exponents() -> None:
+def test_costs_are_judged_by_their_exponents() -> None:
     def timings(linear: float, dense: float) -> list[dict[str, Any]]:
         slopes = {"r1nes": linear, "snes": linear, "xnes": 2.0, "xnes, dense exponential": dense}
         dims = [2**k for k in range(1, 13)]

@@ -1,4 +1,4 @@
-"""The dense xNES is the same algorithm, and exponents are what they are."""
+"""The dense xNES takes the same steps, and exponents are fitted correctly."""
 
 from __future__ import annotations
 
