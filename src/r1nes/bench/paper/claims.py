@@ -186,7 +186,7 @@ CLAIMS = [
     Claim(
         "c",
         "For dimensionality under 64, R1-NES is comparable to xNES in terms of evaluations.",
-        f"Its median is at most {COMPARABLE:g} times that of xNES in {MOST:.0%} of the cases on the eight.",
+        f"In {MOST:.0%} of cases on these eight, its median is at most {COMPARABLE:g} times that of xNES.",
         _comparable_with_xnes,
     ),
     Claim(

@@ -40,7 +40,7 @@ CAPTIONS = {
 
 
 class Table(NamedTuple):
-    """The numbers behind a figure."""
+    """The data of a figure."""
 
     header: list[str]
     rows: list[list[str]]
