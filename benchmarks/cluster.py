@@ -1,4 +1,4 @@
-"""A Dask cluster of processes on this machine, started by hand, whose every byte goes through a counter."""
+"""A local Dask cluster for benchmarks: each process is started separately, and all traffic can be counted."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from dataclasses import dataclass, field
 
 
 class Proxy:
-    """Passes connections on to another port of this machine, and counts what goes through."""
+    """Forwards connections to another local port and counts the bytes."""
 
     def __init__(self, target: int) -> None:
-        """Listens on a port of its own choice."""
+        """Listen on a free port and forward to ``target``."""
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.bytes = 0
-        self.cut_at: bytes | None = None  # the message that holds it is not passed on: all is cut, once
-        self.is_down = False  # whether new connections end at once
+        self.cut_at: bytes | None = (
+            None  # cut all connections once, instead of forwarding a message that contains this
+        )
+        self.is_down = False  # close new connections immediately
         self._lock = threading.Lock()
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -38,9 +40,9 @@ class Proxy:
                 inner = socket.create_connection(("127.0.0.1", self._target))
                 self._ends += [outer, inner]
                 for source, sink in ((outer, inner), (inner, outer)):
-                    threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+                    threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()
 
-    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+    def _forward(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 20):
                 if self.cut_at is not None and self.cut_at in data:
@@ -56,7 +58,7 @@ class Proxy:
             end.close()
 
     def cut(self) -> int:
-        """End every connection, and say how many; new ones are welcome."""
+        """Close all connections and return how many; new ones are still accepted."""
         ends, self._ends = self._ends, []
         for end in ends:
             with suppress(OSError):
@@ -64,7 +66,7 @@ class Proxy:
         return len(ends) // 2
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Stop accepting connections."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -72,7 +74,7 @@ class Proxy:
 
 @dataclass
 class Cluster:
-    """A scheduler and its workers, each behind a proxy that counts."""
+    """A Dask scheduler and its workers; if ``counted``, each behind a proxy."""
 
     stack: ExitStack
     counted: bool
@@ -81,25 +83,25 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def traffic(self) -> int:
-        """Bytes that have travelled so far, in any direction."""
+        """Bytes sent so far, in both directions."""
         return sum(proxy.bytes for proxy in self.proxies)
 
     def add_worker(self) -> None:
-        """One more, of one thread, without a nanny: if it is killed it stays so."""
+        """Start a worker with one thread and no nanny, so that it is not restarted if killed."""
         port = _free_port()
         listen, contact = f"tcp://127.0.0.1:{port}", self._address(port)
         options = ["--listen-address", listen, "--contact-address", contact, "--nthreads", "1", "--no-nanny"]
         self.workers.append(self._process("dask_worker", self.address, *options))
 
     def start_scheduler(self) -> None:
-        """To be called once, before any worker is added."""
+        """Start the scheduler; call this once, before ``add_worker``."""
         port = _free_port()
         self._process("dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
         self.address = self._address(port)
         _wait_for(port)
 
     def _address(self, port: int) -> str:
-        """Of what listens on ``port``, or of the counter before it."""
+        """The address of ``port``, or of a new proxy in front of it."""
         if self.counted:
             proxy = Proxy(port)
             self.stack.callback(proxy.close)
@@ -120,7 +122,7 @@ class Cluster:
 
 @contextmanager
 def cluster(workers: int, *, counted: bool = True) -> Iterator[Cluster]:
-    """A scheduler and ``workers`` workers, which end with the context; ``counted`` puts proxies between."""
+    """Run a scheduler and ``workers`` workers within the context, behind proxies if ``counted``."""
     with ExitStack() as stack:
         started = Cluster(stack, counted)
         started.start_scheduler()
@@ -144,4 +146,4 @@ def _wait_for(port: int) -> None:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
             return
         time.sleep(0.05)
-    raise TimeoutError(f"nothing listens on port {port}")
+    raise TimeoutError(f"no process listens on port {port} after 30 seconds")

@@ -1,6 +1,7 @@
-"""Who is measured: our methods and other packages', each as an endless run on a given objective.
+"""The methods that ``overhead.py`` measures: ours and those of other packages, each as an endless run.
 
-All get the same dimension, start, step size and population, and run until the objective raises.
+All use the same dimension, start, step size and population, and run until the objective raises. Not a
+script; see ``overhead.py``.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from r1nes import Optimizer
 from r1nes.arrays import Array
 
 
-class Objective(Protocol):
-    """Values of one point, or of a whole generation."""
+class TimedObjective(Protocol):
+    """An objective that is called with single points or with whole generations."""
 
     def one(self, x: Array) -> float:
-        """The value of a point."""
+        """Return the value of a point."""
         ...
 
     def all(self, X: Array) -> Array:
-        """The values of points in rows."""
+        """Return the values of points in rows."""
         ...
 
 
-Run = Callable[[Objective, int, int], None]  # (f, d, n)
+Run = Callable[[TimedObjective, int, int], None]  # (f, d, n)
 
 
-def ours(f: Objective, d: int, n: int, *, method: str, **settings: Any) -> None:
-    """A method of this package, by turns; ``stop`` is asked every generation, as ``minimize`` does.
+def ours(f: TimedObjective, d: int, n: int, *, method: str, **settings: Any) -> None:
+    """Run a method of this package with ask and tell, calling ``stop`` every generation as ``minimize`` does.
 
-    Random values let the step size shrink; without ``xtol`` there is no end to it.
+    ``xtol=0`` keeps the run going although the step size shrinks on random values.
     """
     optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, xtol=0, rng=1, **settings)
     X = None
@@ -47,12 +48,12 @@ def ours(f: Objective, d: int, n: int, *, method: str, **settings: Any) -> None:
         optimizer.tell(X, f.all(X))
 
 
-def _cma(f: Objective, d: int, n: int, *, sampler: str = "", **more: Any) -> None:
+def _cma(f: TimedObjective, d: int, n: int, *, sampler: str = "", **more: Any) -> None:
     cma = import_module("cma")
     options: dict[str, Any] = {"popsize": n, "seed": 1, "verbose": -9, "signals_filename": "", **more}
     if sampler:
         options = getattr(cma.restricted_gaussian_sampler, sampler).extend_cma_options(options)
-    with redirect_stdout(io.StringIO()):  # VD prints that it is not meant for few variables
+    with redirect_stdout(io.StringIO()):  # VD warns about few variables on stdout
         es = cma.CMAEvolutionStrategy(np.zeros(d), 1.0, options)
     while True:
         es.stop()
@@ -60,7 +61,7 @@ def _cma(f: Objective, d: int, n: int, *, sampler: str = "", **more: Any) -> Non
         es.tell(X, [f.one(x) for x in X])
 
 
-def _cmaes(f: Objective, d: int, n: int, *, name: str) -> None:
+def _cmaes(f: TimedObjective, d: int, n: int, *, name: str) -> None:
     optimizer = getattr(import_module("cmaes"), name)(mean=np.zeros(d), sigma=1.0, population_size=n, seed=1)
     while True:
         optimizer.should_stop()
@@ -68,14 +69,14 @@ def _cmaes(f: Objective, d: int, n: int, *, name: str) -> None:
         optimizer.tell([(x, f.one(x)) for x in X])
 
 
-def _crfmnes(f: Objective, d: int, n: int) -> None:
+def _crfmnes(f: TimedObjective, d: int, n: int) -> None:
     solver = import_module("crfmnes").CRFMNES
     optimizer = solver(d, f.one, np.zeros((d, 1)), 1.0, n, seed=1, use_constraint_violation=False)
     while True:
         optimizer.one_iteration()
 
 
-def _pypop7(f: Objective, d: int, n: int, *, family: str, name: str) -> None:
+def _pypop7(f: TimedObjective, d: int, n: int, *, family: str, name: str) -> None:
     solver = getattr(import_module(f"pypop7.optimizers.{family}.{name.lower()}"), name)
     optimizer = solver(
         {"fitness_function": f.one, "ndim_problem": d},
@@ -88,7 +89,7 @@ def _pypop7(f: Objective, d: int, n: int, *, family: str, name: str) -> None:
             "verbose": 0,
         },
     )
-    optimizer.n_individuals = n  # R1NES puts its own in the place of the option
+    optimizer.n_individuals = n  # R1NES ignores the option
     optimizer.optimize()
 
 
@@ -107,11 +108,11 @@ PEERS: dict[str, Run] = {
     "pypop7 MMES": partial(_pypop7, family="es", name="MMES"),
     "pypop7 LMMAES": partial(_pypop7, family="es", name="LMMAES"),
 }
-QUADRATIC = {"cma", "cmaes", "xnes"}  # hold a d×d matrix
+QUADRATIC = {"cma", "cmaes", "xnes"}  # methods with a d×d matrix
 
 
-def quiet(run: Run, f: Objective, d: int, n: int) -> None:
-    """``run`` without the warnings that random values bring about."""
+def quiet(run: Run, f: TimedObjective, d: int, n: int) -> None:
+    """Call ``run`` without the warnings that random values cause."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         run(f, d, n)

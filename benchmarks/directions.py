@@ -1,6 +1,9 @@
-"""Pictures of what the directions of RkNES do: ``python benchmarks/directions.py docs/figures``.
+"""Draw how the directions of RkNES adapt.
 
-One grows on a rotated cigar, one shrinks on a rotated tablet, one turns along Rosenbrock's valley.
+    python benchmarks/directions.py docs/figures
+
+One direction grows on a rotated cigar, one shrinks on a rotated tablet, one turns along Rosenbrock's valley.
+Writes ``directions`` and ``valley`` as SVG, PNG and PDF to the given folder (default: the current one).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.bench.functions import textbook
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
-from r1nes.strategies.rank_k.strategy import RkNES
+from r1nes.strategies.rank_k.strategy import RankKGaussian
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,35 +31,37 @@ ELLIPSES = 12  # along the valley
 
 def run(
     f: Callable[[Array], Array], x0: Array, sigma0: float, **settings: Any
-) -> list[tuple[int, float, RkNES]]:
-    """Evaluations, best value and distribution after each generation, down to 1e-8."""
+) -> list[tuple[int, float, RankKGaussian]]:
+    """Return evaluations, best value and distribution after each generation, down to 1e-8."""
     optimizer = Optimizer(x0, sigma0, method="rknes", ftarget=1e-8, rng=1, **settings)
     course = []
     while not optimizer.stop():
         X = optimizer.ask()
         optimizer.tell(X, f(X))
-        assert isinstance(optimizer.strategy, RkNES)
+        assert isinstance(optimizer.strategy, RankKGaussian)
         course.append((optimizer.nfev, optimizer.best, optimizer.strategy))
     return course
 
 
 def rotated(f: Callable[[Array], Array]) -> tuple[Callable[[Array], Array], Array]:
-    """``f`` turned at random, and the axis that was its first."""
+    """Return ``f`` under a random rotation, and the image of its first axis."""
     Q, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((DIM, DIM)))
     return lambda X: f(X @ Q), Q[:, 0]
 
 
 def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> None:
-    """The value and c of one slot above; below, how far it points away from the axis it should find."""
+    """Draw λ and c of one slot in ``top``, and the best value and the slot's angle to the true axis below."""
     f, axis = rotated(getattr(textbook, name))
     course = run(f, np.random.default_rng(0).uniform(-4, 4, DIM), 1.0)
     nfev = [evaluations for evaluations, _, _ in course]
     top.plot(nfev, [s.stretches[slot] for _, _, s in course], color=ORANGE, label="c")
     top.axhline(level, color=BLACK, lw=0.8)
-    above = level < 0
-    top.annotate(f"{'−' if above else ''}log 1000", (0, level), xytext=(2, 3), textcoords="offset points")
+    shrinks = level < 0
+    top.annotate(f"{'−' if shrinks else ''}log 1000", (0, level), xytext=(2, 3), textcoords="offset points")
     top.plot(nfev, [s.log_sigma for _, _, s in course], color=BLUE, ls="--", label="λ = log σ")
-    top.set(title=f"A direction {'shrinks' if above else 'grows'}: rotated {name}, d = {DIM}", xlim=(0, None))
+    top.set(
+        title=f"A direction {'shrinks' if shrinks else 'grows'}: rotated {name}, d = {DIM}", xlim=(0, None)
+    )
     top.legend(loc="lower left")
     bottom.plot(nfev, [best for _, best, _ in course], color=GREY, label="best value")
     bottom.plot(nfev, [angle(s, slot, axis) for _, _, s in course], color=BLACK, label="angle to the axis")
@@ -64,15 +69,15 @@ def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> No
     bottom.legend(loc="lower left")
 
 
-def angle(strategy: RkNES, slot: int, axis: Array) -> float:
-    """Between the axis and where the direction points in the space of x: Dv if long, D⁻¹v if short."""
+def angle(strategy: RankKGaussian, slot: int, axis: Array) -> float:
+    """Return the angle between the axis and the direction in x-space: Dv if it is long, D⁻¹v if short."""
     v = strategy.directions[slot] * strategy.scales ** np.sign(strategy.stretches[slot])
     across = v - (v @ axis) * axis
     return math.atan2(float(np.linalg.norm(across)), abs(float(v @ axis)))
 
 
 def draw_valley(panel: Axes) -> None:
-    """The Gaussian at times, as its ellipse of one standard deviation, on the contours of the valley."""
+    """Draw one-standard-deviation ellipses of the search distribution over the contours of the valley."""
     course = run(textbook.rosenbrock, np.array([-1.2, 1.0]), 0.2, rank=(1, 0), base="identity", popsize=60)
     x, y = np.meshgrid(np.linspace(-1.6, 1.4, 300), np.linspace(-0.5, 1.7, 300))
     heights = textbook.rosenbrock(np.stack([x.ravel(), y.ravel()], axis=1)).reshape(x.shape)
@@ -90,7 +95,7 @@ def draw_valley(panel: Axes) -> None:
 
 
 def main(folder: Path) -> None:
-    """Two figures: ``directions`` and ``valley``."""
+    """Draw the figures ``directions`` and ``valley``."""
     with figure(folder / "directions", 2, rows=2, width=4.0) as (grows, shrinks, along, away):
         draw_axis(grows, along, "cigar", slot=-1, level=math.log(1000))
         draw_axis(shrinks, away, "tablet", slot=0, level=-math.log(1000))

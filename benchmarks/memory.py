@@ -1,9 +1,9 @@
-"""Peak memory of ask and tell, each case in a process of its own.
+"""Measure the peak memory of ask and tell, each case in a separate process.
 
     python benchmarks/memory.py            all cases
-    python benchmarks/memory.py CASE       one of them, in this process
+    python benchmarks/memory.py CASE       one case, in this process
 
-The peak is what ``tracemalloc`` sees of NumPy's arrays, and beside it the growth of the resident set.
+Prints the peak of NumPy's arrays as traced by ``tracemalloc`` and the growth of the resident set. Linux only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import r1nes.arrays.compiled
 from r1nes import Optimizer
 
-# name → (method, variables, points, streaming, what the peak is counted in)
+# name → (method, variables, points, streaming, numbers per unit of the printed peak)
 CASES = {
     f"{method}, d = 1e6, n = 20, in (n, d) arrays": (method, 1_000_000, 20, False, 20_000_000)
     for method in ("r1nes", "rknes", "snes")
@@ -30,7 +30,7 @@ CASES = {
 
 
 def peak(method: str, d: int, n: int, streaming: bool) -> tuple[int, int]:
-    """Bytes at most, of arrays and of the resident set, in three generations beginning with the start."""
+    """Return the peak bytes of arrays and of the resident set over the construction and three generations."""
     r1nes.arrays.compiled.PATIENCE = 0.0
     warm = Optimizer(np.zeros(8), 1.0, method=method, rng=1)  # loads numba
     warm.tell(warm.ask(), np.arange(warm.popsize))
@@ -51,19 +51,19 @@ def peak(method: str, d: int, n: int, streaming: bool) -> tuple[int, int]:
 
 
 def _resident(which: str) -> int:
-    """Bytes of this process in memory, now or at most."""
+    """Return the resident bytes of this process: VmRSS is the current value, VmHWM the peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(which))
 
 
 def peaks() -> dict[str, tuple[float, float]]:
-    """Of every case: the peak of the arrays in its own measure, and in MiB that of the resident set."""
+    """Return, for each case, the peak of the arrays in its unit and that of the resident set in MiB."""
     found = {}
     for name, (*_, unit) in CASES.items():
-        answer = subprocess.run(
+        output = subprocess.run(
             [sys.executable, __file__, name], check=True, capture_output=True, text=True
         ).stdout
-        arrays, resident = json.loads(answer)
+        arrays, resident = json.loads(output)
         found[name] = (arrays / (8 * unit), resident / 2**20)
     return found
 

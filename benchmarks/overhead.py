@@ -1,17 +1,17 @@
-"""What an optimizer itself costs: time per evaluation without the objective, and memory, beside the peers.
+"""Measure a method's own cost against the peers': time per evaluation without the objective, and memory.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/overhead.py [--dims 8 64 512] [--out overhead]
 
-Every method gets the same population: 20 from 10,000 variables on, else the even number next to 4 + 3 ln d;
-only R1-NES, ours and pypop7's, has its own default there. The objective returns random numbers, which cost
-nothing and favour no method; what the call itself costs is measured and subtracted. All methods are measured
-in turns, and the best of several repeats counts, in time of this process. The unit beside it is the time that
-NumPy's ``Generator(SFC64).standard_normal`` takes to fill an array with as many numbers.
+All methods use the same population: 20 from 10,000 variables on, otherwise the even number nearest to
+4 + 3 ln d; below 10,000 variables R1-NES, ours and pypop7's, uses its default instead. The objective returns
+random numbers, which are cheap and favour no method; the cost of calling it is measured and subtracted. The
+methods take turns, and the best of several repeats counts, in CPU time. The unit is the time that NumPy's
+``Generator(SFC64).standard_normal`` takes to fill an array with as many numbers.
 
 Our own methods are measured twice: with NumPy alone, and compiled by numba.
 
-Writes a table to the terminal and ``overhead.json``, ``.svg``, ``.png``, ``.pdf``. All sizes take about
-ten minutes, nearly all of it in others' code.
+Prints a table and writes ``overhead.json``, ``.svg``, ``.png`` and ``.pdf``. All sizes take about ten
+minutes, nearly all of it in other packages.
 """
 
 from __future__ import annotations
@@ -33,28 +33,25 @@ import numpy as np
 import contenders
 import memory
 import r1nes.arrays.compiled
+from overhead_report import UNIT, Seconds, draw, growth, table
 from r1nes.arrays import Array
-from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RED, figure
 from r1nes.strategies.rank_one import R1NES
 
 DIMS = [2, 8, 64, 512, 10_000, 100_000, 1_000_000]
 QUADRATIC_DIMS = [64, 128, 256, 512, 1024, 2048]
-SLICE = 0.1  # seconds of one repeat; at least one generation
-SLOW = 2.0  # seconds of a repeat, from which on two are enough: none of these is the cheapest
-UNIT = "NumPy's noise"
-
-Seconds = dict[tuple[str, int], float]  # per evaluation, by method and dimension
+SLICE = 0.1  # seconds per repeat; at least one generation
+SLOW = 2.0  # from this many seconds per repeat on, two repeats are enough
 
 
-class Ended(Exception):  # noqa: N818 - the ordinary end of a measurement
-    """Raised through a method that would go on for ever."""
+class Ended(Exception):  # noqa: N818 - the normal end of a measurement
+    """Raised by the objective to end a method that would run forever."""
 
 
 class Clock:
-    """Random values, and the time from the third generation to some later one."""
+    """An objective with random values that times ``generations`` generations after two for warm-up."""
 
     def __init__(self, n: int, generations: int) -> None:
-        """Two generations are for warming up."""
+        """``n`` is the population size."""
         self.n, self.first, self.last = n, 2 * n, (2 + generations) * n
         self.values = np.random.default_rng(1).random(self.last + n)
         self.listed: list[float] = self.values.tolist()
@@ -62,7 +59,7 @@ class Clock:
         self.began = self.seconds = math.nan
 
     def one(self, x: Array) -> float:  # noqa: ARG002
-        """The next value."""
+        """Return the next value."""
         call = self.calls
         if call == self.first:
             self.began = time.process_time()
@@ -72,7 +69,7 @@ class Clock:
         return self.listed[call]
 
     def all(self, X: Array) -> Array:  # noqa: ARG002
-        """The next values."""
+        """Return the next ``n`` values."""
         call = self.calls
         if call == self.first:
             self.began = time.process_time()
@@ -87,7 +84,7 @@ class Clock:
 
 
 def cost_of_a_call() -> float:
-    """Seconds that ``Clock.one`` takes itself."""
+    """Return the seconds that a call of ``Clock.one`` takes."""
     best = math.inf
     for _ in range(9):
         clock, x = Clock(1, 20_000), np.zeros(2)
@@ -100,7 +97,7 @@ def cost_of_a_call() -> float:
 
 
 def popsize(method: str, d: int) -> int:
-    """The population that ``method`` is measured with."""
+    """Return the population size that ``method`` is measured with."""
     if d >= 10_000:
         return 20
     if "r1nes" in method.lower():
@@ -109,7 +106,7 @@ def popsize(method: str, d: int) -> int:
 
 
 def methods() -> dict[str, contenders.Run]:
-    """All of them, ours with NumPy alone and with numba."""
+    """Return all methods by name, ours with NumPy alone and with numba."""
     named: dict[str, contenders.Run] = {}
     for method, run in contenders.OURS.items():
         named[method] = partial(_patiently, run, math.inf)
@@ -117,13 +114,13 @@ def methods() -> dict[str, contenders.Run]:
     return named | contenders.PEERS
 
 
-def _patiently(run: contenders.Run, patience: float, f: contenders.Objective, d: int, n: int) -> None:
+def _patiently(run: contenders.Run, patience: float, f: contenders.TimedObjective, d: int, n: int) -> None:
     r1nes.arrays.compiled.PATIENCE = patience
     run(f, d, n)
 
 
 def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tuple[Seconds, dict[str, str]]:
-    """The best of several repeats, taken in turns; and what failed, with the reason."""
+    """Return the best of several repeats, with methods alternating, and the reason for each failure."""
     runs, call = methods(), cost_of_a_call()
     best: Seconds = {}
     failed: dict[str, str] = {}
@@ -141,13 +138,13 @@ def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tupl
                     contenders.quiet(runs[name], clock, d, n)
                 except Ended:
                     pass
-                except Exception as error:  # whatever a peer dies of is its result
+                except Exception as error:  # a peer's failure is its result
                     failed[f"{name} {d}"] = f"{type(error).__name__}: {error}"[:100]
                     continue
                 took[name] = time.perf_counter() - began
                 own = clock.seconds / (n * generations[name])
                 own -= 0.0 if name.startswith(tuple(contenders.OURS)) else call
-                if repeat == 0:  # to find out how many generations fit into a slice
+                if repeat == 0:  # only determines how many generations fit into a slice
                     generations[name] = min(8000, max(1, int(SLICE / (n * own))))
                     continue
                 best[name, d] = min(best.get((name, d), math.inf), own)
@@ -156,7 +153,7 @@ def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tupl
 
 
 def _noise(d: int, n: int) -> float:
-    """Seconds for ``d`` normal numbers, of ``n`` times as many in an array that is there already."""
+    """Return the seconds per ``d`` normal numbers when filling an existing array of ``n`` times as many."""
     generator = np.random.Generator(np.random.SFC64(1))
     out = np.empty((n, d))
     generator.standard_normal(out=out)
@@ -168,7 +165,7 @@ def _noise(d: int, n: int) -> float:
 
 
 def added_by_minimize(repeats: int = 7) -> dict[str, float]:
-    """Seconds per evaluation that ``minimize`` adds to the same loop of ask and tell, in 8 variables."""
+    """Return the seconds per evaluation that ``minimize`` adds to a loop of ask and tell, in 8 variables."""
     n, generations = R1NES.default_popsize(8), 300
     values = np.random.default_rng(1).random((generations + 1, n))
     ways = {"vectorized=True": True, "one by one": False}
@@ -199,74 +196,42 @@ def _by_minimize(fun: Callable[[Array], Any], at_once: bool, max_evals: int) -> 
     r1nes.minimize(fun, np.zeros(8), method="r1nes", max_evals=max_evals, vectorized=at_once, rng=1)
 
 
-def exponent(seconds: Seconds, method: str, least: int, most: int) -> float:
-    """The slope of log time over log d."""
-    points = [(d, s) for (name, d), s in seconds.items() if name == method and least <= d <= most]
-    if len(points) < 2:
-        return math.nan
-    dims, costs = np.log(np.array(points, dtype=float)).T
-    return float(np.polyfit(dims, costs, 1)[0])
-
-
-def table(seconds: Seconds, failed: dict[str, str], names: Iterable[str], dims: list[int]) -> str:
-    """Microseconds per evaluation, in brackets the ratio to the unit."""
-    lines = [f"{'µs per evaluation (of the noise)':24}" + "".join(f"{f'd={d:,}':>20}" for d in dims)]
-    for name in [UNIT, *names]:
-        row = f"{name:24}"
-        for d in dims:
-            own = seconds.get((name, d))
-            if own is None:
-                row += f"{'fails' if f'{name} {d}' in failed else '–':>20}"
-            else:
-                row += f"{f'{1e6 * own:,.2f} ({own / seconds[UNIT, d]:.2f})':>20}"
-        lines.append(row)
-    lines += [f"  {cell}: {reason}" for cell, reason in failed.items()]
-    return "\n".join(lines)
-
-
-def draw(seconds: Seconds, path: Path) -> None:
-    """Microseconds over d, log-log."""
-    looks = {
-        "r1nes + numba": (BLUE, "-", "o"),
-        "rknes + numba": (GREEN, "-", "s"),
-        "snes + numba": (ORANGE, "-", "D"),
-        "xnes + numba": (RED, "-", "^"),
-        "r1nes": (BLUE, ":", ""),
-        "rknes": (GREEN, ":", ""),
-        "snes": (ORANGE, ":", ""),
-        UNIT: (BLACK, "--", ""),
+def save(
+    out: Path, seconds: Seconds, failed: dict[str, str], exponents: dict[str, float], **more: Any
+) -> None:
+    """Write ``overhead.json`` and the figure."""
+    document = {
+        "microseconds": [
+            {"method": name, "dim": d, "popsize": popsize(name, d), "microseconds": round(1e6 * own, 4)}
+            for (name, d), own in seconds.items()
+        ],
+        "failed": failed,
+        "exponents": {name: round(slope, 3) for name, slope in exponents.items()},
+        **more,
+        "versions": {
+            name: version(name) for name in ("numpy", "scipy", "numba", "cma", "cmaes", "crfmnes", "pypop7")
+        },
+        "python": platform.python_version(),
     }
-    ends: list[tuple[float, int, str]] = []
-    with figure(path, 1, width=7.2, height=5.0) as (panel,):
-        for name in dict.fromkeys(name for name, _ in seconds):
-            dims, costs = zip(
-                *sorted((d, 1e6 * s) for (other, d), s in seconds.items() if other == name), strict=True
-            )
-            color, style, marker = looks.get(name, (GREY, "-", ""))
-            label = name if name in looks else None
-            panel.plot(
-                dims, costs, color=color, ls=style, marker=marker, ms=4, label=label, lw=1.6 if label else 0.7
-            )
-            if label is None:
-                ends.append((costs[-1], dims[-1], name))
-        lowest: dict[int, float] = {}
-        for cost, d, name in sorted(ends):  # labels one above the other, where lines end together
-            lowest[d] = max(cost, 1.5 * lowest.get(d, 0.0))
-            panel.annotate(name, (1.15 * d, lowest[d]), fontsize=6, color=BLACK, va="center")
-        panel.set(xscale="log", yscale="log", xlabel="variables d", ylabel="own µs per evaluation")
-        panel.set_xlim(1.6, 2e7)
-        panel.legend(loc="upper left")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "overhead.json").write_text(json.dumps(document, indent=1) + "\n")
+    draw(seconds, out / "overhead")
 
 
-def main() -> None:
-    """Measure, print, write."""
+def arguments() -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--dims", type=int, nargs="+", default=DIMS)
     parser.add_argument("--methods", nargs="+", help="only these")
-    parser.add_argument("--repeats", type=int, default=9, help="of sizes up to 512; two thirds beyond")
-    parser.add_argument("--no-memory", action="store_true")
-    parser.add_argument("--out", type=Path, default=Path("overhead"))
-    options = parser.parse_args()
+    parser.add_argument("--repeats", type=int, default=9, help="up to d = 512; two thirds of it beyond")
+    parser.add_argument("--no-memory", action="store_true", help="do not measure peak memory")
+    parser.add_argument("--out", type=Path, default=Path("overhead"), help="folder to write to")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure, print and save."""
+    options = arguments()
     names = options.methods or list(methods())
     quadratic = {name for name in names if name.removesuffix(" + numba") in contenders.QUADRATIC}
     cells = [(name, d) for name in names for d in options.dims if name not in quadratic or d <= 512]
@@ -274,43 +239,26 @@ def main() -> None:
         cells += [(name, d) for name in quadratic for d in QUADRATIC_DIMS if d not in DIMS]
     seconds, failed = measure(cells, lambda d: options.repeats if d <= 512 else 1 + 2 * options.repeats // 3)
     print(table(seconds, failed, names, options.dims))
-    if quadratic:
-        print(
-            "\n" + table(seconds, failed, sorted(quadratic), QUADRATIC_DIMS) if options.dims == DIMS else ""
-        )
-    exponents = {
-        name: exponent(seconds, name, 512, 2048)
-        if name in quadratic
-        else exponent(seconds, name, 10_000, 1_000_000)
-        for name in names
-    }
-    print("\nexponent from 10,000 to 1,000,000 variables (those with a matrix: from 512 to 2048)")
+    if quadratic and options.dims == DIMS:
+        print("\n" + table(seconds, failed, sorted(quadratic), QUADRATIC_DIMS))
+    exponents = growth(seconds, names, quadratic)
+    print("\nexponent from 10,000 to 1,000,000 variables (methods with a matrix: from 512 to 2048)")
     for name, slope in exponents.items():
-        if not math.isnan(slope):
-            print(f"  {name:24}{slope:6.2f}")
+        print(f"  {name:24}{slope:6.2f}")
     added = added_by_minimize()
     for way, own in added.items():
         print(f"minimize, {way}, adds {1e6 * own:.2f} µs per evaluation in 8 variables")
     peaks = {} if options.no_memory else memory.peaks()
     for name, (numbers, mebibytes) in peaks.items():
         print(f"peak memory of {name:40}{numbers:6.2f}   ({mebibytes:,.0f} MiB)")
-    document = {
-        "microseconds": [
-            {"method": name, "dim": d, "popsize": popsize(name, d), "microseconds": round(1e6 * own, 4)}
-            for (name, d), own in seconds.items()
-        ],
-        "failed": failed,
-        "exponents": {name: round(slope, 3) for name, slope in exponents.items() if not math.isnan(slope)},
-        "minimize_adds": {way: round(1e6 * own, 4) for way, own in added.items()},
-        "peaks": {name: round(numbers, 3) for name, (numbers, _) in peaks.items()},
-        "versions": {
-            name: version(name) for name in ("numpy", "scipy", "numba", "cma", "cmaes", "crfmnes", "pypop7")
-        },
-        "python": platform.python_version(),
-    }
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "overhead.json").write_text(json.dumps(document, indent=1) + "\n")
-    draw(seconds, options.out / "overhead")
+    save(
+        options.out,
+        seconds,
+        failed,
+        exponents,
+        minimize_adds={way: round(1e6 * own, 4) for way, own in added.items()},
+        peaks={name: round(numbers, 3) for name, (numbers, _) in peaks.items()},
+    )
 
 
 if __name__ == "__main__":

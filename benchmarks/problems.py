@@ -1,10 +1,10 @@
-"""Speed of the BBOB functions beside ioh's, in one run.
+"""Compare the speed of our BBOB functions with ioh's.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/problems.py [dimension]
 
-Prints, for every function, the seconds to construct it and the microseconds per point in a batch
-of 100 points; the best of several repetitions, ours and ioh's in turn. Needs ioh; at 512
-dimensions it takes about half a minute, nearly all of it in ioh's constructor.
+Prints, for each function, the seconds to construct it and the microseconds per point in a batch of
+100 points: the best of several repetitions, with ours and ioh's alternating. Requires ioh; in 512
+dimensions (the default) it takes about half a minute, nearly all of it in ioh's constructor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINTS, REPETITIONS = 100, 7
 
 
 def timed(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
-    """Return what ``work`` returns and the seconds it took."""
+    """Call ``work``; return its result and the seconds it took."""
     start = perf_counter()
     result = work(*args, **kwargs)
     return result, perf_counter() - start

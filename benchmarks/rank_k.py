@@ -1,10 +1,10 @@
-"""What RkNES costs, and the 10,000-dimensional cigar.
+"""Measure the cost of RkNES, and solve the 10,000-dimensional cigar.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/rank_k.py [cost | cigar]
 
 ``cost``: own time per evaluation for 1,000 to 1,000,000 variables with the default directions, and for 1 to
-16 directions at 100,000 variables, with the fitted exponent of d and a line through k; a few minutes.
-``cigar``: down to 1e-8 from a uniform start, within at most 300 evaluations per variable; a few minutes.
+16 directions in 100,000 variables, with the fitted exponent of d and a linear fit in k; a few minutes.
+``cigar``: one run from a uniform start to 1e-8, with at most 300 evaluations per variable; a few minutes.
 Without an argument, both.
 """
 
@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 
 import r1nes
+from r1nes.bench.analysis.statistics import growth_exponent
 from r1nes.bench.functions.textbook import cigar
 
 DIMS = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
 RANKS = [1, 2, 4, 8, 16]
-NUMBERS = 2e7  # that a timing samples, at least two generations
-REPEATS = 5  # in turn; the best one counts
+NUMBERS = 2e7  # random numbers sampled per timing, in at least two generations
+REPEATS = 5  # alternating; the best counts
 
 
 def own_seconds(d: int, **settings: Any) -> float:
-    """Per evaluation, of asking and telling alone."""
+    """Return the seconds of ask and tell per evaluation."""
     optimizer = r1nes.Optimizer(np.zeros(d), 1.0, method="rknes", rng=1, **settings)
     generations = max(2, int(NUMBERS / (d * optimizer.popsize)))
     values = np.random.default_rng(1).random((generations + 1, optimizer.popsize))
@@ -38,7 +39,7 @@ def own_seconds(d: int, **settings: Any) -> float:
 
 
 def cost() -> None:
-    """Both tables."""
+    """Print the costs over d and over k."""
     by_d, by_k = dict.fromkeys(DIMS, np.inf), dict.fromkeys(RANKS, np.inf)
     for _ in range(REPEATS):
         for d in DIMS:
@@ -48,8 +49,8 @@ def cost() -> None:
     print("        d   µs per evaluation   ns per variable")
     for d, seconds in by_d.items():
         print(f"{d:9,}{1e6 * seconds:20.1f}{1e9 * seconds / d:18.2f}")
-    exponent, _ = np.polyfit(np.log(DIMS), np.log(list(by_d.values())), 1)
-    print(f"time ∝ d^{exponent:.3f}\n\n        k   ns per variable (d = 100,000)")
+    print(f"time ∝ d^{growth_exponent(DIMS, list(by_d.values())):.3f}\n")
+    print("        k   ns per variable (d = 100,000)")
     for k, seconds in by_k.items():
         print(f"{k:9}{1e4 * seconds:18.2f}")
     per_direction, rest = np.polyfit(RANKS, [1e4 * seconds for seconds in by_k.values()], 1)
@@ -57,7 +58,7 @@ def cost() -> None:
 
 
 def solve_cigar(d: int = 10_000) -> None:
-    """One run, with its progress."""
+    """Run RkNES on the cigar and print its progress."""
     shown = time.monotonic()
 
     def show(result: Any) -> None:

@@ -1,25 +1,23 @@
-"""What parallel evaluation costs, measured on this machine, and what that means for thousands of workers.
+"""Measure the cost of parallel evaluation on this machine, and predict it for thousands of workers.
 
-    python benchmarks/scale.py                 all of it, about ten minutes, with a table for each part
-    python benchmarks/scale.py traffic         bytes and driver seconds per generation against d
+    python benchmarks/scale.py                 all parts, about ten minutes, with a table for each
+    python benchmarks/scale.py traffic         bytes and driver seconds per generation over d
     python benchmarks/scale.py efficiency      1 and 2 processes at 1, 10 and 100 ms per evaluation
-    python benchmarks/scale.py simulation      10 to 10,000 workers, by a discrete-event model
+    python benchmarks/scale.py simulation      10 to 10,000 workers, in a discrete-event model
 
-The model knows what was measured: the driver's and a replica's step, bytes per task, the scheduler's time
-per task. A generation has one evaluation per worker and ends with its slowest.
+The model uses measured values: the step of the driver and of a replica, bytes per task, and the scheduler's
+time per task. A generation has one evaluation per worker and ends with its slowest. Results are stored in
+``results/scale.json``; ``simulation`` uses the traffic stored there.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 import multiprocessing
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,127 +26,23 @@ import numpy as np
 from distributed import Client
 
 import r1nes
-from cluster import Cluster, cluster
+from cluster import cluster
 from r1nes.arrays import Array
-from r1nes.parallel.replicas import Replicas
-from r1nes.restarts import Search
-from r1nes.storage import checkpoint
+from scale_model import Costs, simulate, simulate_without_waiting
+from scale_traffic import DIMENSIONS, POPSIZE, WORKERS, Traffic, measure_traffic
 
 RESULTS = Path(__file__).parents[1] / "results" / "scale.json"
-DIMENSIONS = (10**3, 10**4, 10**5, 10**6)
-POPSIZE, WORKERS = 24, 2
-HOPS = 2  # every byte is counted on its way to the scheduler and on its way from there
-
-
-def sphere(x: Array) -> float:
-    """As cheap as an objective can be."""
-    return float(x @ x)
-
-
-class Seeds:
-    """The way between: each worker gets the distribution, d numbers or a few times that, and draws itself."""
-
-    def __init__(self, client: Any) -> None:
-        """Uses all workers of ``client``."""
-        self._client = client
-
-    @contextmanager
-    def evaluator(self, search: Search) -> Iterator[Callable[[Array], Array]]:
-        """A function from the points that ``search`` has asked last to their values."""
-
-        def evaluate(points: Array) -> Array:
-            state = self._client.scatter(
-                [checkpoint.dumps(search.optimizer.state())], hash=False, broadcast=True
-            )[0]
-            parts = np.array_split(np.arange(len(points)), WORKERS)
-            futures = [
-                self._client.submit(draw_and_evaluate, state, int(rows[0]), int(rows[-1]) + 1, pure=False)
-                for rows in parts
-            ]
-            return np.concatenate(self._client.gather(futures))
-
-        yield evaluate
-
-
-def draw_and_evaluate(state: bytes, start: int, stop: int) -> list[float]:
-    """On a worker."""
-    points = r1nes.Optimizer.from_state(checkpoint.loads(state)).ask()
-    return [sphere(x) for x in points[start:stop]]
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Of one generation."""
-
-    mode: str
-    dim: int
-    bytes: float  # through all connections
-    driver_seconds: float  # of the driver's processor
-    seconds: float
-
-
-def generations(mode: str, client: Any, dim: int, count: int, watch: Callable[[], None]) -> None:
-    """Run ``count`` generations in one of three ways; ``watch`` is called after each."""
-    if mode != "seeds":
-        workers = client if mode == "vectors" else Replicas(client)
-        r1nes.minimize(
-            sphere,
-            np.ones(dim),
-            popsize=POPSIZE,
-            max_evals=count * POPSIZE,
-            workers=workers,
-            callback=lambda _: watch(),
-            rng=1,
-        )
-        return
-    search = Search(r1nes.Optimizer(np.ones(dim), popsize=POPSIZE, rng=1))
-    with Seeds(client).evaluator(search) as evaluate:
-        for _ in range(count):
-            X = search.optimizer.ask()
-            search.optimizer.tell(X, evaluate(X))
-            watch()
-
-
-def measure_traffic() -> list[Traffic]:
-    """Bytes with counters between the processes, then seconds without."""
-    found = []
-    for dim in DIMENSIONS:
-        count = 12 if dim < 10**5 else 5
-        for mode in ("vectors", "seeds", "replicas"):
-            bytes_, _, _ = _per_generation(mode, dim, count, counted=True)
-            _, cpu, wall = _per_generation(mode, dim, count, counted=False)
-            found.append(Traffic(mode, dim, bytes_, cpu, wall))
-            print(f"| {mode} | {dim:,} | {bytes_:,.0f} | {cpu:.3f} | {wall:.3f} |", flush=True)
-    return found
-
-
-def _per_generation(mode: str, dim: int, count: int, *, counted: bool) -> tuple[float, float, float]:
-    seen: list[tuple[float, float, float]] = []
-    with cluster(WORKERS, counted=counted) as dask, Client(dask.address) as client:
-        client.wait_for_workers(WORKERS)
-        idle = _idle(dask) if counted else 0.0
-        watch = lambda: seen.append((dask.traffic(), time.process_time(), time.monotonic()))  # noqa: E731
-        generations(mode, client, dim, count, watch)
-    first, last, n = np.array(seen[1]), np.array(seen[-1]), len(seen) - 2
-    bytes_, cpu, wall = (last - first) / n
-    return float(bytes_ - idle * wall), float(cpu), float(wall)
-
-
-def _idle(dask: Cluster) -> float:
-    """Bytes per second that the cluster exchanges without any work."""
-    before = dask.traffic()
-    time.sleep(3)
-    return (dask.traffic() - before) / 3
+HOPS = 2  # each byte is counted on its way to the scheduler and on its way from it
 
 
 def sleepy(x: Array, seconds: float) -> float:
-    """An objective that waits for something else, as for a simulator."""
+    """Wait, as an objective that calls a simulator does."""
     time.sleep(seconds)
     return float(x @ x)
 
 
 def measure_efficiency() -> list[dict[str, float]]:
-    """How close ``minimize`` comes to workers that do nothing but evaluate."""
+    """Measure how close ``minimize`` comes to processes that only evaluate."""
     found = []
     for milliseconds in (1, 10, 100):
         for workers in (1, 2):
@@ -159,21 +53,21 @@ def measure_efficiency() -> list[dict[str, float]]:
 
 
 def efficiency(seconds: float, workers: int, dim: int = 10**4, repeats: int = 3) -> float:
-    """The throughput of ``minimize``, relative to bare processes that were measured in turns with it.
+    """Return the throughput of ``minimize`` relative to processes that only evaluate.
 
-    A machine that is busy with other things wakes sleepers late, and the same for both.
+    Both are measured alternately, since a busy machine delays the end of a sleep, for both alike.
     """
     evaluations = POPSIZE * max(4, min(40, int(4 / POPSIZE / seconds)))
     shares = []
     for _ in range(repeats):
         began = time.monotonic()
-        crew = [
+        processes = [
             multiprocessing.Process(target=_only_evaluate, args=(dim, seconds, evaluations // workers))
             for _ in range(workers)
         ]
-        for process in crew:
+        for process in processes:
             process.start()
-        for process in crew:
+        for process in processes:
             process.join()
         between = time.monotonic()
         r1nes.minimize(
@@ -195,66 +89,13 @@ def _only_evaluate(dim: int, seconds: float, count: int) -> None:
         sleepy(x, seconds)
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What the model knows of one way of sending points, in seconds and bytes."""
-
-    driver_per_value: float  # the driver's step, divided by n: ask, tell, prepare messages
-    worker_per_value: float  # a worker's own share in each value of the generation, if it has a replica
-    bytes_per_task: float
-    bytes_per_value: float  # to every worker, per value of the generation
-    scheduler_per_task: float
-    bandwidth: float = 1.25e9  # bytes per second out of the driver
-
-
-def simulate(workers: int, evaluation: float, spread: float, costs: Costs, seed: int = 1) -> float:
-    """The share of the workers' time that goes into evaluations, over three generations.
-
-    Tasks leave the driver one after the other, at the pace of the network or of the scheduler, whichever is
-    slower; each worker first brings its replica up to date and then evaluates; replies are taken one by one.
-    """
-    rng = np.random.default_rng(seed)
-    clock = 0.0
-    useful = 0.0
-    for _ in range(3):
-        clock += costs.driver_per_value * workers
-        size = costs.bytes_per_task + costs.bytes_per_value * workers
-        pace = max(size / costs.bandwidth, costs.scheduler_per_task)
-        durations = evaluation * rng.lognormal(-(spread**2) / 2, spread, workers)  # of mean ``evaluation``
-        useful += durations.sum()
-        replies = [
-            clock + (task + 1) * pace + costs.worker_per_value * workers + duration
-            for task, duration in enumerate(durations)
-        ]
-        heapq.heapify(replies)
-        while replies:
-            clock = max(clock, heapq.heappop(replies)) + costs.scheduler_per_task / 2
-    return float(useful / workers / clock)
-
-
-def simulate_without_waiting(
-    workers: int, evaluation: float, spread: float, costs: Costs, seed: int = 1
-) -> float:
-    """The same for an asynchronous run: a worker that is done waits only for its turn with the driver."""
-    rng = np.random.default_rng(seed)
-    size = costs.bytes_per_task + costs.bytes_per_value * workers
-    service = costs.driver_per_value + max(size / costs.bandwidth, costs.scheduler_per_task)
-    durations = evaluation * rng.lognormal(-(spread**2) / 2, spread, 20 * workers)
-    free = [0.0] * workers  # when each worker asks for its next point
-    driver = 0.0
-    for duration in durations:
-        driver = max(driver, heapq.heappop(free)) + service
-        heapq.heappush(free, driver + duration)
-    return float(durations.sum() / workers / max(free))
-
-
 def measured_costs(traffic: list[Traffic], dim: int) -> dict[str, Costs]:
-    """From what was measured with few workers."""
+    """Return the costs of each mode, from measurements with few workers."""
     step = _step_seconds(dim)
     task = _seconds_per_task()
     small = {t.mode: t.bytes for t in traffic if t.dim == min(DIMENSIONS)}
     here = {t.mode: t.bytes for t in traffic if t.dim == dim}
-    overhead = small["replicas"] / WORKERS / HOPS  # of a task as such
+    overhead = small["replicas"] / WORKERS / HOPS  # of an empty task
     return {
         "vectors": Costs(step, 0, overhead + here["vectors"] / POPSIZE / HOPS, 0, task),
         "seeds": Costs(step, step, overhead + here["seeds"] / WORKERS / HOPS, 0, task),
@@ -263,7 +104,7 @@ def measured_costs(traffic: list[Traffic], dim: int) -> dict[str, Costs]:
 
 
 def _step_seconds(dim: int) -> float:
-    """Of ask and tell, per value."""
+    """Return the seconds of ask and tell per value."""
     optimizer = r1nes.Optimizer(np.ones(dim), popsize=POPSIZE, rng=1)
     times = []
     for _ in range(12):
@@ -275,7 +116,7 @@ def _step_seconds(dim: int) -> float:
 
 
 def _seconds_per_task() -> float:
-    """How long Dask's scheduler computes for a task, from many empty ones."""
+    """Return the CPU seconds of Dask's scheduler per task, measured with many empty tasks."""
     with cluster(WORKERS, counted=False) as dask, Client(dask.address) as client:
         client.wait_for_workers(WORKERS)
         before = client.run_on_scheduler(time.process_time)
@@ -284,7 +125,7 @@ def _seconds_per_task() -> float:
 
 
 def run_simulation(traffic: list[Traffic]) -> list[dict[str, Any]]:
-    """Efficiency and evaluations per second, for two dimensions, durations and networks."""
+    """Simulate the efficiency for two dimensions, durations and networks and four numbers of workers."""
     found = []
     for dim in (10**4, 10**6):
         costs = measured_costs(traffic, dim)
@@ -307,7 +148,7 @@ def run_simulation(traffic: list[Traffic]) -> list[dict[str, Any]]:
 
 
 def main(parts: list[str]) -> None:
-    """Run the named parts, or all, and keep what was found."""
+    """Run the named parts, or all, and store the results."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for part in parts or ["traffic", "efficiency", "simulation"]:
         if part == "traffic":
@@ -317,7 +158,7 @@ def main(parts: list[str]) -> None:
         elif part == "simulation":
             known[part] = run_simulation([Traffic(**row) for row in known["traffic"]])
         else:
-            raise SystemExit(f"parts are traffic, efficiency and simulation, got {part!r}")
+            raise SystemExit(f"part must be one of traffic, efficiency, simulation; got {part!r}")
         RESULTS.write_text(json.dumps(known, indent=1) + "\n")
 
 

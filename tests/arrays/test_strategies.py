@@ -13,7 +13,8 @@ pytest.importorskip("torch")
 pytest.importorskip("jax")
 
 from r1nes.arrays import array_type_of
-from r1nes.strategies import STRATEGIES, Strategy, placed
+from r1nes.strategies import STRATEGIES, Strategy
+from r1nes.strategies.protocol import placed
 from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain
 
 pytestmark = pytest.mark.arrays
@@ -130,7 +131,7 @@ def test_gathering_samples_in_parts_gives_the_same_update(method: str, library: 
     w = STRATEGIES[method].default_utilities(8, 6)
     moments = strategy.moments()
     for part in (slice(0, 3), slice(3, 8)):
-        moments = strategy.gather(moments, noise[part], w[..., part])
+        moments = strategy.accumulate(moments, noise[part], w[..., part])
     whole, parts = strategy.update(noise, w), strategy.step(moments)
     np.testing.assert_allclose(plain(parts.mean), plain(whole.mean), rtol=1e-10)
     np.testing.assert_allclose(parts.cov(), whole.cov(), rtol=1e-9, atol=1e-12)

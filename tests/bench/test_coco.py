@@ -1,4 +1,4 @@
-"""COCO's real suites and observer, and its post-processing of what they wrote."""
+"""Runs on COCO's own suites with its observer, read back by its post-processing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from r1nes.cli import main
 
 
 def data_of(folder: Path) -> list[Any]:
-    """What COCO's post-processing reads in ``folder``: one set per function and dimension."""
+    """Read ``folder`` with COCO's post-processing: one data set per function and dimension."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it wants 15 instances, and its own code warns
+        warnings.simplefilter("ignore")  # cocopp expects 15 instances, and its own code warns
         import cocopp
 
         return list(cocopp.load(str(folder)))
 
 
-def test_post_processing_takes_the_output_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_post_processing_reads_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = "--suite bbob-largescale --dims 20,80 --functions 1 --instances 2 --budget 150"
     out = tmp_path / "exdata" / "ours"
     assert main(["coco", *chosen.split(), "--out", str(out)]) == 0
@@ -39,7 +37,7 @@ def test_post_processing_takes_the_output_as_it_is(
         assert list(data.instancenumbers) == [1, 2]
         assert data.detSuccesses([1e-8])[0] == 2
         assert "algId = 'r1nes-rknes'" in (out / "bbobexp_f1.info").read_text()
-        assert spent[dim] - 40 < sum(data.maxevals) <= spent[dim]  # COCO stops to count at the target
+        assert spent[dim] - 40 < sum(data.maxevals) <= spent[dim]  # COCO stops counting at the target
 
 
 @pytest.mark.slow
@@ -85,10 +83,10 @@ def test_restarts_spend_the_budget_on_a_multimodal_function(tmp_path: Path) -> N
     [
         (
             "--suite bbob-largescale --dims 21",
-            "--dims must be of the suite's 20, 40, 80, 160, 320, 640; got 21",
+            "--dims must be among the suite's 20, 40, 80, 160, 320, 640; got 21",
         ),
-        ("--dims 20,21", "--dims must be of the suite's 2, 3, 5, 10, 20, 40; got 21"),
-        ("--dims 2 --functions 25", "--functions must be of the suite's 1, 2, 3"),
+        ("--dims 20,21", "--dims must be among the suite's 2, 3, 5, 10, 20, 40; got 21"),
+        ("--dims 2 --functions 25", "--functions must be among the suite's 1, 2, 3"),
         ("--dims 2 --instances 99", "--instances must be at most the suite's 15, got 99"),
         ("--dims 2 --instances 0", "--instances must be a whole number of at least 1, got 0"),
         ("--budget 0", "--budget must be a whole number of at least 1, got 0"),
@@ -96,7 +94,7 @@ def test_restarts_spend_the_budget_on_a_multimodal_function(tmp_path: Path) -> N
         ("--suite bbob-constrained", "--suite must be one of bbob, bbob-largescale, bbob-noisy; got"),
     ],
 )
-def test_what_the_suite_lacks_is_refused(
+def test_numbers_that_the_suite_lacks_are_refused(
     given: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["coco", "--suite=bbob", *given.split(), "--out", str(tmp_path / "out")]) == 2
@@ -107,5 +105,5 @@ def test_what_the_suite_lacks_is_refused(
 def test_an_experiment_is_not_mixed_with_another(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--out must be a new folder"):
         list(coco.run("bbob", tmp_path))
-    with pytest.raises(ValueError, match="--out must be without spaces"):
+    with pytest.raises(ValueError, match="--out must not contain spaces"):
         list(coco.run("bbob", tmp_path / "my data"))

@@ -106,7 +106,7 @@ def test_unsupported_arguments_are_refused() -> None:
         solve(constraints=LinearConstraint(np.ones(3), 0, 1))
     with pytest.raises(ValueError, match="constraints must be empty"):
         solve(constraints={"type": "ineq", "fun": lambda x: x[0]})
-    with pytest.raises(TypeError, match="maxfev is not a setting"):
+    with pytest.raises(TypeError, match="maxfev is not a keyword; did you mean max_evals"):
         solve(options={"maxfev": 100})
     with pytest.warns(RuntimeWarning, match="does not use jac"):
         solve(jac=rosen_der, options={"max_evals": 100})

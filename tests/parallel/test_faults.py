@@ -145,7 +145,7 @@ def test_an_objective_need_not_be_importable() -> None:
         ({"timeout": 1}, "timeout needs workers that can be ended or given up, got workers=1"),
         ({"timeout": 1, "workers": "threads:2"}, "timeout needs processes or an Executor"),
         ({"timeout": 0, "workers": 2}, "timeout must be finite and above 0, got 0"),
-        ({"on_failure": "ignore"}, "on_failure must be one of raise, worst, got 'ignore'"),
+        ({"on_failure": "ignore"}, "on_failure must be 'raise' or 'worst', got 'ignore'"),
         ({"on_failure": "worst", "vectorized": True}, "on_failure must be 'raise' with vectorized=True"),
         ({"workers": "4"}, "workers must be a number, 'threads:N', a map or an Executor, got '4'"),
     ],

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from r1nes.strategies.full import XNES
+from r1nes.strategies.full import XNES, FullGaussian
 from support import oracles
 
 
-def a_strategy(d: int) -> XNES:
+def a_strategy(d: int) -> FullGaussian:
     rng = np.random.default_rng(d)
     B = np.eye(d) + 0.5 * rng.standard_normal((d, d)) / math.sqrt(d)
     B /= abs(np.linalg.det(B)) ** (1 / d)

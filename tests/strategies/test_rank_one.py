@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from r1nes.arrays import Array
-from r1nes.strategies.rank_one import R1NES, SHORTEST
+from r1nes.strategies.rank_one import R1NES, SHORTEST, RankOneGaussian
 from support import oracles
 
 DIMS = [2, 3, 8, 33]
 
 
-def a_strategy(d: int, r: float, seed: int = 0, **rates: float) -> R1NES:
+def a_strategy(d: int, r: float, seed: int = 0, **rates: float) -> RankOneGaussian:
     rng = np.random.default_rng([d, seed])
     u = rng.standard_normal(d)
     strategy = R1NES(**rates).start(rng.standard_normal(d), 0.7, rng)
@@ -121,7 +121,14 @@ def test_u_never_vanishes_and_never_becomes_nan() -> None:
 
 
 def test_defaults_are_the_authors() -> None:
-    assert [R1NES.default_popsize(d) for d in (2, 8, 32, 128, 512, 1000)] == [5, 12, 20, 28, 102, 200]
+    assert [R1NES.default_popsize(d) for d in (2, 8, 32, 128, 512, 1000)] == [
+        5,
+        12,
+        20,
+        28,
+        102,
+        200,
+    ]
     strategy = R1NES().start(np.zeros(7), 2.0, np.random.default_rng(0))
     assert (strategy.rate_mean, strategy.rate_sigma, strategy.rate_shape) == (1.0, 0.1, 0.1)
     assert np.linalg.norm(strategy.u) == pytest.approx(1.0)

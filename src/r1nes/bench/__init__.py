@@ -1,4 +1,4 @@
-"""The paper's experiments: problems, runs, figures, verdicts, and other packages side by side."""
+"""Benchmarks: test problems, comparisons with other packages, COCO, and the R1-NES paper's experiments."""
 
 from r1nes.bench.functions.problems import problem
 

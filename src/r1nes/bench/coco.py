@@ -1,7 +1,7 @@
-"""COCO's own suites with COCO's own observer: what it writes is what its post-processing reads.
+"""Run a method on COCO's own suites with COCO's own observer, whose output its post-processing reads.
 
-Asked for a dimension or a function that a suite does not have, cocoex would leave it out in silence or break
-down; here each number that the suite lacks is an error, and the problems are picked by their names.
+Given a dimension or function that a suite lacks, cocoex either skips it silently or crashes. Here every
+number that the suite lacks is an error, and problems are selected by their ids.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from r1nes.arguments import count
 from r1nes.extras import needs
 from r1nes.minimize import minimize
 
-SUITES = ("bbob", "bbob-largescale", "bbob-noisy")  # one objective, no constraints, real numbers
-SIGMA0 = 2.0  # the problems live in [−5, 5]^d, and COCO proposes to start in the middle
+SUITES = ("bbob", "bbob-largescale", "bbob-noisy")  # single-objective, unconstrained, continuous
+SIGMA0 = 2.0  # for the region of interest [−5, 5]^d; COCO starts at its centre
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a problem stands in its suite."""
+class ProblemId:
+    """The index of a problem in its suite, and what its id encodes."""
 
     index: int
     function: int
@@ -47,28 +47,28 @@ def run(
     seed: int = 1,
     batch: tuple[int, int] = (1, 1),
 ) -> Iterator[str]:
-    """Solve the problems of a suite, and say for each function and dimension how it went.
+    """Run ``method`` on the problems of a suite; yield a line per function and dimension.
 
     Args:
         suite_name: One of ``SUITES``.
-        out: The folder to write, which must not exist.
-        method: Of ``r1nes.minimize``.
-        dims: By default all of the suite.
-        functions: By their numbers; by default all of the suite.
-        instances: How many of each function; by default all of the suite.
+        out: The folder to write; it must not exist.
+        method: A method of ``r1nes.minimize``.
+        dims: Dimensions; all of the suite's by default.
+        functions: Function numbers; all of the suite's by default.
+        instances: Number of instances per function; all of the suite's by default.
         budget: Evaluations per variable.
-        restarts: As ``r1nes.minimize`` takes them.
-        seed: Of all random numbers.
-        batch: (k, n) for the k-th of n parts of about the same work, to be run at the same time.
+        restarts: As in ``r1nes.minimize``.
+        seed: Seed of all random numbers.
+        batch: (k, n) runs the k-th of n parts of about equal cost, so that n processes can share a suite.
     """
     with needs("cocoex", extra="coco"):
         import cocoex
     if suite_name not in SUITES:
         raise ValueError(f"--suite must be one of {', '.join(SUITES)}; got {suite_name!r}")
     if out.exists():
-        raise ValueError(f"--out must be a new folder, since COCO mixes no experiments; {out} exists")
+        raise ValueError(f"--out must be a new folder, because COCO does not merge experiments; {out} exists")
     if re.search(r"\s", str(out)):
-        raise ValueError(f"--out must be without spaces, which COCO cannot handle; got {str(out)!r}")
+        raise ValueError(f"--out must not contain spaces, which COCO cannot handle; got {str(out)!r}")
     part, parts = batch
     if not 1 <= part <= parts:
         raise ValueError(f"--batch must be K/N with 1 ≤ K ≤ N, got {part}/{parts}")
@@ -77,25 +77,23 @@ def run(
     whole = cocoex.Suite(suite_name, "", "")
     _check("--dims", dims, whole.dimensions)
     suite = cocoex.Suite(suite_name, "", f"dimensions: {','.join(map(str, dims or whole.dimensions))}")
-    places = _chosen(_places(suite.ids()), functions, instances)[part - 1 :: parts]
+    selected = _selected(_problem_ids(suite.ids()), functions, instances)[part - 1 :: parts]
     observer = cocoex.Observer(
         suite_name,
         f"outer_folder: {out.absolute().parent} result_folder: {out.name} algorithm_name: r1nes-{method} "
         f'algorithm_info: "r1nes, method={method}, restarts={restarts}, {evaluations}d evaluations"',
     )
-    for (dim, function), group in groupby(places, key=lambda place: (place.dim, place.function)):
+    for (dim, function), group in groupby(selected, key=lambda chosen: (chosen.dim, chosen.function)):
         solved, spent, tried = 0, 0, 0
-        for place in group:
-            problem = suite.get_problem(place.index, observer)
+        for chosen in group:
+            problem = suite.get_problem(chosen.index, observer)
             try:
-                _solve(problem, method, evaluations * dim, restarts, (seed, function, dim, place.instance))
-                solved, spent, tried = (
-                    solved + problem.final_target_hit,
-                    spent + problem.evaluations,
-                    tried + 1,
-                )
+                _solve(problem, method, evaluations * dim, restarts, (seed, function, dim, chosen.instance))
+                solved += problem.final_target_hit
+                spent += problem.evaluations
+                tried += 1
             finally:
-                problem.free()  # the observer writes now, and takes no other problem before
+                problem.free()  # makes the observer write; it accepts no other problem before that
         yield f"f{function}, d = {dim}: solved {solved} of {tried} with {spent:,} evaluations"
 
 
@@ -118,32 +116,34 @@ def _solve(
     )
 
 
-def _places(ids: Sequence[str]) -> list[Place]:
-    """Of the problems with these names, like bbob_f001_i71_d0020."""
-    found = [re.search(r"_f(\d+)_i(\d+)_d(\d+)$", name) for name in ids]
+def _problem_ids(names: Sequence[str]) -> list[ProblemId]:
+    """Parse COCO's ids, such as bbob_f001_i71_d0020."""
+    found = [re.search(r"_f(\d+)_i(\d+)_d(\d+)$", name) for name in names]
     return [
-        Place(index, function=int(match[1]), dim=int(match[3]), instance=int(match[2]))
+        ProblemId(index, function=int(match[1]), dim=int(match[3]), instance=int(match[2]))
         for index, match in enumerate(found)
         if match
     ]
 
 
-def _chosen(places: list[Place], functions: Sequence[int] | None, instances: int | None) -> list[Place]:
-    """Those with the wanted numbers, each of which there must be."""
-    known = sorted({place.function for place in places})
+def _selected(
+    suite: list[ProblemId], functions: Sequence[int] | None, instances: int | None
+) -> list[ProblemId]:
+    """The problems with the given function numbers and the first ``instances`` instances of each."""
+    known = sorted({problem.function for problem in suite})
     _check("--functions", functions, known)
-    numbered = list(dict.fromkeys(place.instance for place in places))
+    numbered = list(dict.fromkeys(problem.instance for problem in suite))
     most = len(numbered) if instances is None else count("--instances", instances)
     if most > len(numbered):
         raise ValueError(f"--instances must be at most the suite's {len(numbered)}, got {instances}")
     return [
-        place
-        for place in places
-        if place.function in (functions or known) and place.instance in numbered[:most]
+        problem
+        for problem in suite
+        if problem.function in (functions or known) and problem.instance in numbered[:most]
     ]
 
 
 def _check(name: str, wanted: Sequence[int] | None, known: list[int]) -> None:
     for number in wanted or ():
         if number not in known:
-            raise ValueError(f"{name} must be of the suite's {', '.join(map(str, known))}; got {number}")
+            raise ValueError(f"{name} must be among the suite's {', '.join(map(str, known))}; got {number}")

@@ -37,7 +37,7 @@ def test_a_figure_of_any_number_of_functions(functions: int, median: float, tmp_
     assert "snes" in (tmp_path / "figure.svg").read_text()
 
 
-def test_the_command_runs_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_runs_only_missing_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = f"bench --methods snes --functions f1 --dims 2 --budget 5000 --jobs 2 --out {tmp_path}".split()
     assert main([*command, "--trials", "1"]) == 0
     first = (tmp_path / "records.jsonl").read_text()
@@ -48,7 +48,7 @@ def test_the_command_runs_what_is_missing(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("wrong", [["--methods", "nes"], ["--functions", "f3"], ["--dims", "1"]])
-def test_a_wrong_name_is_one_line(
+def test_an_unknown_name_is_reported_in_one_line(
     wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["bench", *wrong, "--out", str(tmp_path)]) == 2

@@ -8,13 +8,13 @@ import pytest
 
 from r1nes.bench.analysis import targets
 from r1nes.bench.runner.grid import cell_of
-from r1nes.bench.runner.measure import Cell, measure
+from r1nes.bench.runner.measure import Cell, measure_cell
 from r1nes.bench.runner.records import Record
 from r1nes.cli import main
 
 
 def records(**changes: Any) -> list[Record]:
-    """As many as the targets call for, each just good enough but for the changes to the first of a cell."""
+    """Return a record that just meets its target for each run, with ``changes`` to those of f9 at d = 512."""
     made: list[Record] = []
     for cell in targets.cells("rknes"):
         record = {
@@ -48,7 +48,7 @@ def test_just_good_enough_is_good_enough() -> None:
         ({"at_limit": 0.06}, "rknes on f9, d = 512: some direction at its limit in 6% of a run"),
     ],
 )
-def test_what_is_missed_is_named(changes: Record, shortfall: str) -> None:
+def test_missed_targets_are_listed(changes: Record, shortfall: str) -> None:
     assert targets.missed(records(**changes)) == [shortfall]
 
 
@@ -60,7 +60,7 @@ def test_every_run_has_to_succeed() -> None:
     assert targets.missed(made[:last] + made[last + 1 :]) == ["rknes on f9, d = 32: 10 of 11 solved"]
 
 
-def test_the_command_reads_what_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reads_the_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in records(evaluations=10**7)))
     assert main(["bench", "--targets", "rknes", "--out", str(tmp_path)]) == 1
@@ -73,10 +73,10 @@ def test_the_command_reads_what_is_recorded(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_restarts_are_counted() -> None:
-    """A single run ends on a plateau of f7; with restarts the search goes on, and their evaluations count."""
-    single = measure(Cell("snes", "f7", 8, 1, 30_000))
+    """A single run ends on a plateau of f7; restarts continue the search, and their evaluations count."""
+    single = measure_cell(Cell("snes", "f7", 8, 1, 30_000))
     cell = Cell("snes", "f7", 8, 1, 30_000, restarts=9)
-    again = measure(cell)
+    again = measure_cell(cell)
     assert again["restarted"] > single["restarted"] == 0
     assert again["evaluations"] > single["evaluations"]
     assert cell_of(again) == cell

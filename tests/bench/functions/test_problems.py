@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from r1nes.arrays import Array
 from r1nes.bench.functions import textbook
 from r1nes.bench.functions.bbob import FUNCTIONS
-from r1nes.bench.functions.problems import TEXTBOOK, Objective, problem
+from r1nes.bench.functions.problems import TEXTBOOK, Problem, problem
 from r1nes.bench.functions.transforms import gaussian, oscillate, rotation, skew
 
 BBOB = list(FUNCTIONS)
@@ -21,7 +21,7 @@ EVERY = [*BBOB, *TEXTBOOK]
 INSTANCES = [1, 2, 71]
 
 
-def regions(f: Objective, n: int = 50) -> list[Array]:
+def regions(f: Problem, n: int = 50) -> list[Array]:
     """Points inside [−5, 5]^d, far outside, and at 10⁻⁸ to 10⁻¹ from the optimum."""
     rng = np.random.default_rng([f.dim, f.instance])
     steps = 10 ** rng.uniform(-8, -1, (n, 1)) * rng.standard_normal((n, f.dim))
@@ -33,7 +33,7 @@ def regions(f: Objective, n: int = 50) -> list[Array]:
 
 
 def assert_same(ours: ArrayLike, theirs: ArrayLike, fopt: float) -> None:
-    """Check f − fopt to 10⁻⁹ relative, as far as the rounding of f to O(fopt) lets one see it."""
+    """Check f − fopt to 10⁻⁹ relative, up to the rounding of f, which is O(fopt)."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     tolerance = 1e-9 * np.abs(theirs - fopt) + 1e-12 * max(1, abs(fopt))
     np.testing.assert_array_less(np.abs(ours - theirs), tolerance)
@@ -46,7 +46,7 @@ def ioh_problem(function: str, dim: int, instance: int) -> Any:
 
 
 def compare_with_ioh(function: str, dim: int, instance: int) -> None:
-    """Check everything against ioh, but for the two places where it departs from BBOB."""
+    """Compare with ioh, except for the two places where it deviates from BBOB."""
     f, reference = problem(function, dim, instance), ioh_problem(function, dim, instance)
     assert f.fopt == reference.optimum.y
     np.testing.assert_allclose(f.xopt, reference.optimum.x, rtol=0, atol=1e-12)
@@ -69,7 +69,7 @@ def test_equals_ioh(function: str, dim: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("function", BBOB)
 def test_equals_ioh_in_512_dimensions(function: str) -> None:
-    """The values, fopt and xopt are ioh's where Gram and Schmidt have the most to do."""
+    """The values, fopt and xopt are ioh's in the largest dimension, where rotations are least accurate."""
     compare_with_ioh(function, 512, 1)
 
 
@@ -99,7 +99,7 @@ def test_equals_coco_beyond_its_suite(function: str) -> None:
         assert_same(f(x), [reference(row) for row in x], f.fopt)
 
 
-def parts(f: Objective) -> dict[str, Array]:
+def parts(f: Problem) -> dict[str, Array]:
     """Return the random parts of an instance."""
     return FUNCTIONS[f.id].parts(f.dim, int(f.id[1:]) + 10_000 * f.instance)
 
@@ -144,7 +144,7 @@ def test_transformations_keep_zero() -> None:
 @pytest.mark.parametrize("dim", [2, 7, 64])
 @pytest.mark.parametrize("function", EVERY)
 def test_optimum(function: str, dim: int) -> None:
-    """The value at xopt is fopt, and nowhere lower."""
+    """The value at xopt is fopt, and no value is lower."""
     f = problem(function, dim)
     assert f(f.xopt) == pytest.approx(f.fopt, rel=1e-12, abs=1e-12)
     assert min(np.min(f(x)) for x in regions(f)) >= f.fopt

@@ -1,4 +1,4 @@
-"""Each claim is judged from what was measured, both ways, and not at all without it."""
+"""Each claim is judged from measurements, with both outcomes, and not judged without them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ def test_nothing_measured_is_not_run(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "summaries", "verdict", "says"),
     [
-        ("a", {("r1nes", "f8", 512): summary(4e7, 3, 3)}, HOLDS, "3 of 3 runs reached 1e-8, in 4e.07"),
+        (
+            "a",
+            {("r1nes", "f8", 512): summary(4e7, 3, 3)},
+            HOLDS,
+            "3 of 3 runs reached 1e-8, with a median of 4e.07",
+        ),
         ("a", {("r1nes", "f8", 512): summary(4e7, 1, 3)}, DIFFERS, "1 of 3 runs"),
         (
             "a",
@@ -40,16 +45,16 @@ def test_nothing_measured_is_not_run(key: str) -> None:
             "0 of 3 runs reached 1e-8; median precision",
         ),
         ("a", {("r1nes", "f8", 256): summary(4e7)}, NOT_RUN, "full grid"),
-        ("b", {("r1nes", "f9", 8): summary(100), ("snes", "f9", 8): summary(95)}, HOLDS, "In 1 of 1"),
+        ("b", {("r1nes", "f9", 8): summary(100), ("snes", "f9", 8): summary(95)}, HOLDS, "True in 1 of 1"),
         (
             "b",
             {("r1nes", "f9", 8): summary(100), ("xnes", "f9", 8): summary(80)},
             DIFFERS,
             r"xnes .* f9 \(d = 8\)",
         ),
-        ("b", {("r1nes", "f9", 8): summary(9, 0), ("xnes", "f9", 8): summary(9, 0)}, HOLDS, "In 1 of 1"),
+        ("b", {("r1nes", "f9", 8): summary(9, 0), ("xnes", "f9", 8): summary(9, 0)}, HOLDS, "True in 1 of 1"),
         ("b", {("r1nes", "f2", 8): summary(100), ("xnes", "f2", 8): summary(80)}, NOT_RUN, ""),
-        ("c", {("r1nes", "f9", 32): summary(100), ("xnes", "f9", 32): summary(55)}, HOLDS, "In 1 of 1"),
+        ("c", {("r1nes", "f9", 32): summary(100), ("xnes", "f9", 32): summary(55)}, HOLDS, "True in 1 of 1"),
         (
             "c",
             {("r1nes", "f9", 32): summary(100), ("xnes", "f9", 32): summary(45)},
@@ -78,7 +83,7 @@ def test_what_snes_solves() -> None:
     assert judge("d", Findings(solvable | hard | {("snes", "f6", 16): summary(10, 1)})).verdict == DIFFERS
 
 
-def test_costs_are_told_by_their_exponents() -> None:
+def test_costs_are_judged_by_their_exponents() -> None:
     def timings(linear: float, dense: float) -> list[dict[str, Any]]:
         slopes = {"r1nes": linear, "snes": linear, "xnes": 2.0, "xnes, dense exponential": dense}
         dims = [2**k for k in range(1, 13)]

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from r1nes.bench.functions.problems import problem
-from r1nes.bench.runner.measure import METHODS, Cell, measure
+from r1nes.bench.runner.measure import BENCH_METHODS, Cell, measure_cell
 from r1nes.bench.runner.peers import PEERS
 from r1nes.bench.runner.watch import FLAT, Ended, Watched
 
-# LMMAES as pypop7 sets it learns at the rate 2 popsize / d, so it needs more than 28 variables.
+# With pypop7's defaults LMMAES learns at the rate 2 popsize / d, so it needs more than 28 variables.
 DIMS = {name: 32 if name == "pypop7-lmmaes" else 8 for name in PEERS}
 
 
 def spied(name: str, d: int, budget: int) -> tuple[Watched, list[Any]]:
-    """An objective that keeps every point it is called with."""
+    """Return an objective and the list of all points it is called with."""
     seen: list[Any] = []
     function = problem(name, dim=d)
 
@@ -53,21 +53,21 @@ def test_never_exceeds_the_budget(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_starts_where_and_as_wide_as_told(name: str) -> None:
+def test_starts_at_x0_with_sigma0(name: str) -> None:
     d = DIMS[name]
     x0, sigma0 = np.linspace(-3, 3, d), 1e-3
     f, seen = spied("ellipsoid", d, 100)
     solve(name, f, x0, sigma0)
-    first = np.array(seen[1 : f.popsize])  # RMES evaluates the start itself, too
+    first = np.array(seen[1 : f.popsize])  # RMES also evaluates the start
     width = float(np.sqrt(np.mean((first - x0) ** 2)))
     assert 0.7 * sigma0 < width < 1.5 * sigma0
     np.testing.assert_array_equal(x0, np.linspace(-3, 3, d))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", BENCH_METHODS)
 def test_the_cell_determines_the_record(name: str) -> None:
     cell = Cell(name, "f8", 8, trial=2, budget=600)
-    one, two = measure(cell), measure(cell)
+    one, two = measure_cell(cell), measure_cell(cell)
     for record in (one, two):
         del record["seconds"], record["objective_seconds"]
     assert one == two
@@ -79,16 +79,16 @@ def test_the_cell_determines_the_record(name: str) -> None:
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "crfmnes", None)
     with pytest.raises(ModuleNotFoundError, match=r"crfmnes is not installed; pip install 'r1nes\[bench\]'"):
-        measure(Cell("crfmnes", "f1", 8, 1, 1000))
+        measure_cell(Cell("crfmnes", "f1", 8, 1, 1000))
 
 
-def test_a_peer_that_stops_by_itself_says_why() -> None:
+def test_a_peer_that_stops_by_itself_reports_the_reason() -> None:
     f = Watched(problem("sphere", dim=8), 1000)
-    stop = solve("cma", f, np.full(8, 1e18), 1.0)  # where a step of 1 is lost in rounding
+    stop = solve("cma", f, np.full(8, 1e18), 1.0)  # a step of 1 is lost in rounding there
     assert stop == dict.fromkeys(["noeffectcoord", "noeffectaxis"], f.evaluations)
 
 
-def test_a_breakdown_is_a_reason_to_stop() -> None:
+def test_a_numerical_error_is_a_reason_to_stop() -> None:
     def divide_by_zero(*_: Any) -> dict[str, float]:
         raise ZeroDivisionError
 
@@ -99,7 +99,7 @@ def test_a_breakdown_is_a_reason_to_stop() -> None:
 
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(ValueError, match="method must be one of r1nes, "):
-        measure(Cell("nes", "f1", 8, 1, 1000))
+        measure_cell(Cell("nes", "f1", 8, 1, 1000))
 
 
 class TestWatched:

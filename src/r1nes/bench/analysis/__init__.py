@@ -1,1 +1,1 @@
-"""What the records say: statistics, comparisons, targets."""
+"""Analysis of recorded runs: statistics, comparisons, targets."""

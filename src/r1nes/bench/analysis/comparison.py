@@ -1,4 +1,4 @@
-"""Methods side by side: a table for the terminal and a figure of how the evaluations grow with d."""
+"""Compare methods: a table for the terminal and a figure of evaluations over the dimension."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 Summaries = dict[tuple[str, str, int], Summary]  # (method, function, dim) → summary
 
 LEGEND = (
-    "Median evaluations to 1e-8 over all runs; where that is infinite, in brackets the median precision\n"
-    "reached. Then runs solved, and the method's own time per evaluation in µs of the processor."
+    "Median evaluations to 1e-8 over all runs or, if that is infinite, the median precision reached, in\n"
+    "parentheses; then solved runs, and the method's own CPU time per evaluation in µs."
 )
 
-# Four line styles in four colours: 16 methods that also tell apart in black and white.
+# Four line styles in four colours distinguish 16 methods; line styles and markers also in black and white.
 COLORS = BLUE, ORANGE, BLACK, GREY
 DASHES: list[tuple[int, tuple[float, ...]]] = [(0, ()), (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2))]
 MARKERS = "osD^v<>P"
-PANELS = 4  # beside each other
+PANELS = 4  # per row
 
 
 def table(summaries: Summaries) -> str:
-    """A row per function and dimension, three columns per method."""
+    """Return a table with a row per function and dimension and three columns per method."""
     methods = list(dict.fromkeys(method for method, _, _ in summaries))
     header = ["function", "d"]
     for method in methods:
@@ -48,7 +48,7 @@ def _entry(summary: Summary | None) -> list[str]:
 
 
 def aligned(rows: list[list[str]]) -> Iterable[str]:
-    """Every column flush right but the first."""
+    """Yield the rows with columns aligned: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:
         cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
@@ -56,7 +56,7 @@ def aligned(rows: list[list[str]]) -> Iterable[str]:
 
 
 def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None:
-    """A panel per function; a method's line has a point in each dimension where ``statistic`` is finite."""
+    """Draw a panel per function, with a line per method over the dimensions where ``statistic`` is finite."""
     heights = {key: getattr(summary, statistic) for key, summary in summaries.items()}
     heights = {key: height for key, height in heights.items() if math.isfinite(height)}
     methods = list(dict.fromkeys(method for method, _, _ in summaries))

@@ -1,42 +1,49 @@
-"""What the runs of a cell amount to: two medians, two ways to deal with runs that failed."""
+"""Summary statistics of repeated runs, with two ways to treat runs that failed."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from r1nes.bench.runner.records import Record
 
-OUT_OF_RESOURCES = {"max_evals", "max_seconds"}  # the run was cut off: it did not end by itself
-PREMATURE = 0.9  # the share of such runs from which on the paper leaves a cell out
+OUT_OF_RESOURCES = {"max_evals", "max_seconds"}  # the run was cut off rather than converged
+PREMATURE = 0.9  # from this share of premature runs on, the paper omits the result
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The trials of one method on one function in one dimension."""
+    """Summary of all trials of one method on one function in one dimension."""
 
     runs: int
     solved: int
-    premature: int  # ended by themselves, short of the target
-    median: float  # evaluations to the target, infinite for a run that did not reach it
-    median_solved: float  # the paper's: over the solved runs alone; NaN where the paper leaves the cell out
-    precision: float  # the median of what was reached
-    own_microseconds: float  # per evaluation, without the objective: the median
+    premature: int  # converged short of the target
+    median: float  # evaluations to the target; a run that missed it counts as infinite
+    median_solved: float  # the paper's, over solved runs only; NaN where the paper omits the result
+    precision: float  # median precision reached
+    own_microseconds: float  # median time per evaluation, without the objective
 
 
 def summarize(records: Iterable[Record]) -> dict[tuple[str, str, int], Summary]:
-    """A summary for each (method, function, dim) that has records, in the order of the first ones."""
+    """Return a summary for each (method, function, dim), in order of first appearance."""
+    return {key: summary(group) for key, group in grouped(records).items()}
+
+
+def grouped(records: Iterable[Record]) -> dict[tuple[str, str, int], list[Record]]:
+    """Return the records of each (method, function, dim), in order of first appearance."""
     groups: defaultdict[tuple[str, str, int], list[Record]] = defaultdict(list)
     for record in records:
         groups[record["method"], record["function"], record["dim"]].append(record)
-    return {key: summary(group) for key, group in groups.items()}
+    return groups
 
 
 def summary(records: list[Record]) -> Summary:
-    """The records of one group, at least one, in a few numbers.
+    """Summarise one or more records of the same method, function and dimension.
 
     Examples:
         >>> run = {"evaluations": 1000, "precision": 9e-9, "solved": True, "stop": {"ftarget": 9e-9}}
@@ -47,23 +54,33 @@ def summary(records: list[Record]) -> Summary:
     """
     solved = [record["evaluations"] for record in records if record["solved"]]
     premature = sum(converged_prematurely(record) for record in records)
-    left_out = not solved or premature >= PREMATURE * len(records)
+    omitted = not solved or premature >= PREMATURE * len(records)
     return Summary(
         runs=len(records),
         solved=len(solved),
         premature=premature,
         median=median(solved + [math.inf] * (len(records) - len(solved))),
-        median_solved=math.nan if left_out else median(solved),
+        median_solved=math.nan if omitted else median(solved),
         precision=median(record["precision"] for record in records),
         own_microseconds=median(own_microseconds(record) for record in records),
     )
 
 
 def converged_prematurely(record: Record) -> bool:
-    """Whether a run ended by itself before it reached the target."""
+    """Return whether the run converged before it reached the target."""
     return not record["solved"] and OUT_OF_RESOURCES.isdisjoint(record["stop"])
 
 
 def own_microseconds(record: Record) -> float:
-    """The method's own time per evaluation."""
+    """Return the method's own time per evaluation, without the objective."""
     return 1e6 * (record["seconds"] - record["objective_seconds"]) / record["evaluations"]
+
+
+def growth_exponent(dims: Sequence[float], costs: Sequence[float]) -> float:
+    """Return the slope of log cost over log d, fitted by least squares.
+
+    Examples:
+        >>> round(growth_exponent([10, 100, 1000], [3, 300, 30_000]), 6)
+        2.0
+    """
+    return float(np.polyfit(np.log(dims), np.log(costs), 1)[0])

@@ -1,16 +1,16 @@
-"""Targets: the evaluations that a method may take, by function and dimension, and whether it does."""
+"""Targets: the evaluations a method may need per function and dimension, and whether records meet them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from r1nes.bench.analysis.comparison import aligned
-from r1nes.bench.analysis.statistics import summary
-from r1nes.bench.runner.grid import budget
+from r1nes.bench.analysis.statistics import grouped, summary
+from r1nes.bench.runner.grid import default_budget
 from r1nes.bench.runner.measure import Cell
 from r1nes.bench.runner.records import Record
 
-# Medians to 1e-8. Most are what the best linear-time package needs, the rest what our own prototype needed.
+# Median evaluations to 1e-8: mostly those of the best linear-time package, otherwise of our own prototype.
 TARGETS: dict[str, dict[str, dict[int, int]]] = {
     "rknes": {
         "f1": {32: 2_600, 128: 10_000, 512: 36_000},
@@ -24,16 +24,16 @@ TARGETS: dict[str, dict[str, dict[int, int]]] = {
     }
 }
 TRIALS = {32: 11, 128: 11, 512: 3}
-RESTARTS = 9  # counted: Rosenbrock's function has a second minimum
-AT_LIMIT = 0.05  # the share of a run's generations in which some direction may be at its limit
+RESTARTS = 9  # included in the evaluations; Rosenbrock's function has a second minimum
+AT_LIMIT = 0.05  # highest allowed share of a run's generations with some direction at its limit
 
 
 def cells(method: str) -> list[Cell]:
-    """Every run that the targets of ``method`` call for."""
+    """Return all runs needed to check the targets of ``method``."""
     if method not in TARGETS:
         raise ValueError(f"--targets must be one of {', '.join(TARGETS)}; got {method!r}")
     return [
-        Cell(method, function, dim, trial, budget(dim), RESTARTS)
+        Cell(method, function, dim, trial, default_budget(dim), RESTARTS)
         for function, targets in TARGETS[method].items()
         for dim in targets
         for trial in range(1, TRIALS[dim] + 1)
@@ -41,9 +41,9 @@ def cells(method: str) -> list[Cell]:
 
 
 def missed(records: Iterable[Record]) -> list[str]:
-    """What the records fall short of, in words; empty if every target is met."""
+    """Return a line for each target that the records miss; empty if all are met."""
     shortfalls = []
-    for (method, function, dim), group in _groups(records).items():
+    for (method, function, dim), group in grouped(records).items():
         summed, target = summary(group), TARGETS[method][function][dim]
         where = f"{method} on {function}, d = {dim}"
         if summed.solved < TRIALS[dim]:
@@ -56,9 +56,9 @@ def missed(records: Iterable[Record]) -> list[str]:
 
 
 def table(records: Iterable[Record]) -> str:
-    """A row per function and dimension: target, median, the slowest run, runs solved, restarts made."""
+    """Return a table with a row per function and dimension."""
     rows = [["function", "d", "target", "median", "slowest", "solved", "restarts"]]
-    for (method, function, dim), group in _groups(records).items():
+    for (method, function, dim), group in grouped(records).items():
         rows.append(
             [
                 function,
@@ -71,10 +71,3 @@ def table(records: Iterable[Record]) -> str:
             ]
         )
     return "\n".join(aligned(rows))
-
-
-def _groups(records: Iterable[Record]) -> dict[tuple[str, str, int], list[Record]]:
-    groups: dict[tuple[str, str, int], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record["method"], record["function"], record["dim"]), []).append(record)
-    return groups

@@ -1,1 +1,1 @@
-"""Test functions: the unimodal ones of BBOB, and plain ones from textbooks."""
+"""Test functions: the unimodal BBOB functions and plain textbook functions."""

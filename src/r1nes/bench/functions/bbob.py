@@ -1,12 +1,12 @@
 """The twelve noise-free unimodal BBOB functions, in the classic form at every dimension.
 
 Each function maps points in rows (n, d) to f(x) − fopt, (n,). Q and R are rotations, Λ^α the
-conditioning, T_osz and T_asy the transformations of ``transforms``. ``QLR`` is the one matrix
-Q Λ^10 R, multiplied out beforehand because nothing non-linear lies between its factors; likewise
-``LR`` and ``cR``. Points are rows, so that z = R (x − xopt) reads ``z = (x - xopt) @ R.T``.
+conditioning, T_osz and T_asy the transformations in ``transforms``. ``QLR`` is the single matrix
+Q Λ^10 R, precomputed because nothing non-linear lies between its factors; likewise ``LR`` and
+``cR``. Points are rows, so z = R (x − xopt) is written ``z = (x - xopt) @ R.T``.
 
-The values are those of COCO's bbob suite. ioh's differ in two places: above 40 dimensions its f13
-has ⌈d/40⌉ long axes in place of one, and its f7 is flat around xopt, where COCO's is 10⁻⁵ |ẑ₁|.
+The values equal those of COCO's bbob suite. ioh differs in two places: above 40 dimensions its f13
+has ⌈d/40⌉ long axes instead of one, and its f7 is flat around xopt, where COCO's is 10⁻⁵ |ẑ₁|.
 
 N. Hansen, S. Finck, R. Ros, A. Auger: Real-parameter black-box optimization benchmarking 2009:
 noiseless functions definitions, INRIA research report RR-6829.
@@ -38,7 +38,7 @@ def f2(x: Array, xopt: Array) -> Array:
 def f5(x: Array, xopt: Array) -> Array:
     """Linear slope: Σ 5 |s_i| − s_i z_i, s_i = sign(xopt_i) 10^((i−1)/(d−1)).
 
-    z_i = x_i, but xopt_i from there outwards: flat beyond the corner xopt of [−5, 5]^d.
+    z_i = x_i, clamped at xopt_i: the function is flat beyond the corner xopt of [−5, 5]^d.
     """
     s = np.sign(xopt) * conditioning(100, x.shape[-1])
     z = np.where(x * xopt < 25, x, xopt)
@@ -58,7 +58,7 @@ def f7(x: Array, xopt: Array, LR: Array, Q: Array) -> Array:
     """Step ellipsoid: 0.1 max(|ẑ₁|/10⁴, Σ 10^(2 (i−1)/(d−1)) z_i²) + penalty.
 
     ẑ = Λ^10 R (x − xopt); z = Q z̃, where z̃ is ẑ rounded, to integers where |ẑ_i| > ½ and to
-    tenths elsewhere. The penalty Σ max(0, |x_i| − 5)² is that of leaving [−5, 5]^d.
+    tenths elsewhere. The penalty Σ max(0, |x_i| − 5)² applies outside [−5, 5]^d.
     """
     z_hat = (x - xopt) @ LR.T
     steps = np.where(np.abs(z_hat) > 0.5, 1.0, 10.0)
@@ -76,7 +76,7 @@ def f8(x: Array, xopt: Array) -> Array:
 def f9(x: Array, xopt: Array, cR: Array) -> Array:
     """Rotated Rosenbrock: Σ 100 (z_i² − z_{i+1})² + (z_i − 1)², z = max(1, √d/8) R x + ½.
 
-    With xopt, where z = 1, that is z = max(1, √d/8) R (x − xopt) + 1, exact close to xopt.
+    z = 1 at xopt, so z = max(1, √d/8) R (x − xopt) + 1, which is accurate close to xopt.
     """
     return rosenbrock((x - xopt) @ cR.T + 1)
 
@@ -87,7 +87,7 @@ def f10(x: Array, xopt: Array, R: Array) -> Array:
 
 
 def f11(x: Array, xopt: Array, R: Array) -> Array:
-    """Discus, or tablet: 10⁶ z₁² + Σ_{i≥2} z_i², z = T_osz(R (x − xopt))."""
+    """Discus (tablet): 10⁶ z₁² + Σ_{i≥2} z_i², z = T_osz(R (x − xopt))."""
     return tablet(oscillate((x - xopt) @ R.T))
 
 
@@ -108,19 +108,19 @@ def f14(x: Array, xopt: Array, R: Array) -> Array:
 
 
 def valley_scale(dim: int) -> float:
-    """Return c = max(1, √d/8), the scale of Rosenbrock's valley."""
+    """Return c = max(1, √d/8), the scale factor of the Rosenbrock functions."""
     return max(1.0, sqrt(dim) / 8)
 
 
 class Definition(NamedTuple):
-    """A function of the suite: its name, its formula, and the random parts of an instance."""
+    """A BBOB function: its name, its formula, and the random parameters of an instance."""
 
     name: str
     formula: Callable[..., Array]  # (x, **parts) → f(x) − fopt
     parts: Callable[[int, int], dict[str, Array]]  # (d, seed) → xopt and the matrices
 
 
-# From the seed to that of a second stream; which part draws from which is BBOB's convention.
+# Added to the seed for a second random stream; BBOB fixes which parameter uses which stream.
 OTHER = 1_000_000
 
 

@@ -1,7 +1,7 @@
-"""Test problems by name: ``problem("f10", dim=128)`` is a function that knows its optimum.
+"""Test problems by name: ``problem("f10", dim=128)`` returns a function together with its optimum.
 
-``"f1"`` … ``"f14"`` are the unimodal BBOB functions (module ``bbob``), each in as many instances
-as one asks for; ``"sphere"``, ``"cigar"`` and so on are the plain ones (module ``textbook``).
+``"f1"`` … ``"f14"`` are the unimodal BBOB functions (module ``bbob``), in any number of instances;
+``"sphere"``, ``"cigar"`` and so on are plain textbook functions (module ``textbook``).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ TEXTBOOK: dict[str, tuple[str, Callable[[Array], Array]]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Objective:
-    """A function to minimise, f(x) = fopt + formula(x), with its minimum fopt at xopt.
+class Problem:
+    """A function to minimise, f(x) = fopt + formula(x), whose minimum is fopt at xopt.
 
-    Call it with points in rows, (n, d), for n values, or with one point, (d,), for a float.
+    Call it with points in rows, (n, d), to get n values, or with one point, (d,), to get a float.
     """
 
     id: str
@@ -47,11 +47,11 @@ class Objective:
     formula: Callable[[Array], Array]  # (n, d) → (n,)
 
     def __post_init__(self) -> None:
-        """Guard xopt, which the formula shares, against changes in place."""
+        """Make xopt read-only, because the formula shares the array."""
         self.xopt.flags.writeable = False
 
     def __call__(self, x: ArrayLike) -> Array | float:
-        """The values at the points ``x``."""
+        """Return f at the points ``x``."""
         points = np.asarray(x, dtype=np.float64)
         if points.ndim not in (1, 2) or points.shape[-1] != self.dim:
             raise ValueError(f"x must have shape (n, {self.dim}) or ({self.dim},), got {points.shape}")
@@ -59,14 +59,14 @@ class Objective:
         return values if points.ndim == 2 else float(values[0])
 
 
-def problem(function: str, dim: int, instance: int = 1) -> Objective:
-    """The test function ``function`` in ``dim`` dimensions.
+def problem(function: str, dim: int, instance: int = 1) -> Problem:
+    """Return the test problem ``function`` in ``dim`` dimensions.
 
     Args:
-        function: a BBOB function, one of f1, f2, f5 … f14, or a plain function such as ``"cigar"``.
-        dim: number of dimensions, 2 or more.
-        instance: which shift, rotation and offset of a BBOB function, 1 or more. The plain
-            functions have none of these, hence instance 1 only.
+        function: A BBOB function, one of f1, f2, f5 … f14, or a plain function such as ``"cigar"``.
+        dim: Number of dimensions, at least 2.
+        instance: Selects the shift, rotation and offset of a BBOB function, at least 1. Plain
+            functions have none of these, so their only instance is 1.
 
     Example:
         >>> f = problem("f1", dim=3)
@@ -83,13 +83,13 @@ def problem(function: str, dim: int, instance: int = 1) -> Objective:
         name, formula, parts_of = bbob.FUNCTIONS[function]
         seed = int(function[1:]) + 10_000 * instance
         parts = parts_of(dim, seed)
-        return Objective(
-            function, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts)
-        )
+        return Problem(function, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts))
     if function in TEXTBOOK:
         if instance != 1:
-            raise ValueError(f"instance must be 1 for {function!r}, which has no others, got {instance}")
+            raise ValueError(
+                f"instance must be 1 for {function!r}, which has no other instance, got {instance}"
+            )
         xopt = np.ones(dim) if function == "rosenbrock" else np.zeros(dim)
         name, formula = TEXTBOOK[function]
-        return Objective(function, name, dim, instance, 0.0, xopt, formula)
+        return Problem(function, name, dim, instance, 0.0, xopt, formula)
     raise ValueError(f"function must be one of {', '.join([*bbob.FUNCTIONS, *TEXTBOOK])}; got {function!r}")

@@ -1,9 +1,9 @@
-"""What the BBOB functions are built from: their random numbers, rotations and transformations.
+"""Building blocks of the BBOB functions: random numbers, rotations and transformations.
 
-A BBOB instance is a seed. From it follow the shift xopt, the rotations Q and R and the offset fopt,
-through a portable random number generator that every implementation of BBOB repeats digit by digit.
+A BBOB instance is a seed. It determines the shift xopt, the rotations Q and R and the offset fopt
+through a portable random number generator that every BBOB implementation reproduces exactly.
 
-The deterministic parts act on points in rows; Λ^α is kept as its diagonal:
+The deterministic transformations act on points in rows; Λ^α is stored as its diagonal:
 
     Λ^α      diag(α^(½ (i−1)/(d−1)))                                          ill-conditioning
     T_osz    x_i ← sign(x_i) exp(x̂_i + 0.049 (sin(c₁ x̂_i) + sin(c₂ x̂_i)))     small bumps
@@ -27,8 +27,8 @@ MODULUS = 2**31 - 1
 def uniform(n: int, seed: int) -> Array:
     """Return ``n`` uniform numbers in (0, 1): s ← 16807 s mod (2³¹ − 1), shuffled.
 
-    The shuffle (Bays and Durham) draws from a table of 32 states at the place the last number
-    points to, so that the loop cannot be vectorised.
+    The Bays–Durham shuffle takes each number from a table of 32 states, at an index derived from
+    the previous number, so the loop cannot be vectorised.
     """
     state, states = seed, []
     for _ in range(40):
@@ -38,28 +38,28 @@ def uniform(n: int, seed: int) -> Array:
     number, numbers = table[0], []
     for _ in range(n):
         state = 16807 * state % MODULUS
-        place = number // (2**26 + 1)
-        number, table[place] = table[place], state
+        index = number // (2**26 + 1)
+        number, table[index] = table[index], state
         numbers.append(number)
     return np.array(numbers, dtype=np.float64) / MODULUS
 
 
 def gaussian(n: int, seed: int) -> Array:
-    """Return ``n`` standard normal numbers, √(−2 ln u) cos(2π v) (Box and Muller)."""
+    """Return ``n`` standard normal numbers, √(−2 ln u) cos(2π v) (Box–Muller)."""
     u, v = uniform(2 * n, seed).reshape(2, n)
     return np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
 
 
 def shift(dim: int, seed: int) -> Array:
-    """Return xopt, uniform in [−4, 4]^d on a grid of 8·10⁻⁴ that leaves out zero."""
+    """Return xopt, uniform in [−4, 4]^d on a grid of step 8·10⁻⁴ without zero."""
     x = 8 * np.floor(1e4 * uniform(dim, seed)) / 1e4 - 4
     return np.where(x == 0, -1e-5, x)
 
 
 def rotation(dim: int, seed: int) -> Array:
-    """Return a random orthogonal matrix: Gram and Schmidt on columns of Gaussian numbers.
+    """Return a random orthogonal matrix: Gram–Schmidt on columns of Gaussian numbers.
 
-    A QR decomposition gives the same columns up to their signs, which diag(R) > 0 settles.
+    A QR decomposition gives the same columns up to their signs, which diag(R) > 0 fixes.
     """
     columns = gaussian(dim * dim, seed).reshape(dim, dim).T
     q, r = np.linalg.qr(columns)
@@ -67,7 +67,7 @@ def rotation(dim: int, seed: int) -> Array:
 
 
 def offset(seed: int) -> float:
-    """Return fopt: a ratio of two Gaussians times 100, to two decimals, within ±1000."""
+    """Return fopt: 100 times a ratio of two Gaussians, rounded to two decimals, within ±1000."""
     cents = math.floor(1e4 * gaussian(1, seed)[0] / gaussian(1, seed + 1)[0] + 0.5)
     return min(1000.0, max(-1000.0, cents / 100))
 

@@ -1,1 +1,1 @@
-"""The R1-NES paper: its experiments, figures and claims."""
+"""Reproduction of the R1-NES paper: its experiments, figures and claims."""

@@ -13,13 +13,13 @@ from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.minimize import minimize
 
 DIM, SEEDS = 32, 11
-POINTS = 400  # of each curve that are kept: as many as a figure can show
+POINTS = 400  # stored per curve: as many as a figure can show
 
 Run = dict[str, Any]  # seed, evaluations, solved, c, and the curves by name
 
 
 def measure() -> list[Run]:
-    """R1-NES as published, from uniform starts in [−4, 4]^d, down to 1e-8; curves of the first run."""
+    """Run R1-NES as published from uniform starts in [−4, 4]^d down to 1e-8; keep the first run's curves."""
     return [_run(seed, keep_curves=seed == 0) for seed in range(SEEDS)]
 
 
@@ -41,7 +41,7 @@ def _run(seed: int, *, keep_curves: bool) -> Run:
 
 
 def draw(runs: list[Run], path: Path) -> None:
-    """Left, the fitness; right, λ and c with the line log 1000 that c should settle at."""
+    """Draw the fitness on the left, and λ and c with c's expected limit log 1000 on the right."""
     run = next(run for run in runs if "curves" in run)
     curves = run["curves"]
     nfev = curves["nfev"]

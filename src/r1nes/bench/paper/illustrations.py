@@ -1,4 +1,4 @@
-"""The two drawings that explain the paper: why the natural gradient, and why two parameterisations of u."""
+"""The paper's two explanatory figures: plain and natural gradient, and two parameterisations of u."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CIRCLE = np.stack([np.cos(angles := np.linspace(0, 2 * math.pi, 200)), np.sin(an
 
 
 def draw_gradients(path: Path) -> None:
-    """Plain and natural gradient of one normal distribution N(μ, e^{2λ}), in its parameter space."""
+    """Draw the plain and the natural gradient for a normal distribution N(μ, e^{2λ}), in parameter space."""
     sigma, n = 1.8, 13
-    x = sigma * ndtri((np.arange(n) + 0.5) / n)  # a sample as typical as can be
+    x = sigma * ndtri((np.arange(n) + 0.5) / n)  # quantiles, as a typical sample
     fitness = 1 / (1 + np.exp(3 - 2 * x))  # maximised, as in the paper
     plain = np.stack([x / sigma**2, x**2 / sigma**2 - 1])  # ∇ log p, along μ and λ
     fisher = np.diag([1 / sigma**2, 2])
     natural = np.linalg.solve(fisher, plain)
-    gradient = 3 * plain @ fitness / n  # three times, to be seen
+    gradient = 3 * plain @ fitness / n  # enlarged three times for visibility
     natural_gradient = np.linalg.solve(fisher, gradient)
     with figure(path, 2, width=4.2, height=3.4) as panels:
         for panel, samples, spread, title in zip(
@@ -68,7 +68,7 @@ def _arrows(panel: Axes, ends: Array, color: str, width: float, style: str, labe
 
 
 def draw_parameterisations(path: Path) -> None:
-    """One selected sample and what each update makes of u: by addition, and by c and v apart."""
+    """Draw how two updates change u for one selected sample: by addition, and separately in c and v."""
     u = np.array([1.1, 0.45])
     v = u / np.linalg.norm(u)
     normal = np.array([-v[1], v[0]])
@@ -91,7 +91,7 @@ def draw_parameterisations(path: Path) -> None:
 
 
 def _updates(u: Array, x: Array, rate: float) -> tuple[Array, Array]:
-    """The next u in d = 2 for one sample of utility 1: additively, and by its length and direction."""
+    """Return u updated by addition and by length and direction, for one sample of utility 1 in d = 2."""
     r = np.linalg.norm(u)
     v = u / r
     a, b = x @ x, x @ v

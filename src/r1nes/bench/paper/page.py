@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else: figures are inside it, and nothing is fetched."""
+"""A self-contained HTML page of the reproduction, with its figures embedded."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from r1nes.extras import needs
 
 TITLES = {
     "suited": "Performance on the eight functions that suit R1-NES",
-    "unsuited": "Performance on the four functions that do not",
+    "unsuited": "Performance on the four functions that do not suit R1-NES",
     "runtime": "Computation time per evaluation",
     "cigar": "R1-NES on the 32-dimensional cigar",
-    "gradients": "Plain against natural gradient",
+    "gradients": "Plain and natural gradient",
     "parameterisations": "Two parameterisations of u",
 }
 CAPTIONS = {
-    "suited": """Median evaluations to 1e-8 over the runs that reached it. Where 90 % of the runs or more
-        converged prematurely, or none succeeded, the cell is left out, as in the paper.""",
-    "unsuited": """As above. A single direction that can only grow is not enough here; SNES solves the
-        ellipsoid, which is separable.""",
-    "runtime": """The methods' own processor time: ask and tell, without the objective, one BLAS thread. The
-        dense xNES takes the matrix exponential as printed; ours takes the same step at quadratic cost.
-        Populations are the methods' own, but for d > 512 no larger than there.""",
-    "cigar": """x₁² + 10⁶ Σ xᵢ², i ≥ 2: the paper's caption prints the tablet by mistake. λ falls linearly
-        while c grows and settles: I + uuᵀ approaches the inverse of the Hessian, up to scale.""",
-    "gradients": """In the space of the parameters (μ, λ) of one normal distribution. The natural gradient
-        trusts directions in which the samples agree, and distrusts those in which they scatter.""",
-    "parameterisations": """One selected sample, one step. Across u, addition overshoots through zero: u flips
-        and even grows, while c and v shrink and turn it. Along u, the exponential step in c explodes, while
-        addition is moderate. R1-NES takes the dashed step where u shrinks, the dotted one where it grows.""",
+    "suited": """Median evaluations to 1e-8 over the runs that reached it. As in the paper, a point is omitted
+        if at least 90 % of the runs converged prematurely or none succeeded.""",
+    "unsuited": """As above. A single direction that can only grow is not enough for these functions. SNES
+        solves the ellipsoid, which is separable.""",
+    "runtime": """CPU time of ask and tell, without the objective, with one BLAS thread. The dense xNES
+        computes the matrix exponential as published; ours takes the same step at quadratic cost. Each method
+        uses its default population, capped at that of R1-NES for d = 512.""",
+    "cigar": """x₁² + 10⁶ Σ xᵢ², i ≥ 2; the paper's caption prints the tablet by mistake. λ decreases linearly
+        while c grows and then levels off: I + uuᵀ approaches the inverse Hessian, up to scale.""",
+    "gradients": """The parameter space (μ, λ) of a normal distribution. The natural gradient gives more
+        weight to directions in which the samples agree and less to those in which they scatter.""",
+    "parameterisations": """One step from one selected sample. If the sample lies across u, addition
+        overshoots through zero: u flips and even grows, whereas the update of c and v shortens and rotates
+        it. If the sample lies along u, the exponential step in c explodes, whereas addition is moderate.
+        R1-NES takes the dashed step when u shrinks and the dotted step when it grows.""",
 }
 
 
 class Table(NamedTuple):
-    """The numbers behind a figure."""
+    """The data of a figure."""
 
     header: list[str]
     rows: list[list[str]]
@@ -47,19 +48,19 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A figure, drawn already as ``name``.svg beside the page, with what is to be said of it."""
+    """A figure, already drawn as ``name``.svg next to the page, with its title, caption and table."""
 
     name: str
     table: Table = field(default=Table([], []))
 
     @property
     def title(self) -> str:
-        """Its heading."""
+        """The heading."""
         return TITLES[self.name]
 
     @property
     def caption(self) -> str:
-        """What it shows."""
+        """The caption of the figure."""
         return CAPTIONS[self.name]
 
 

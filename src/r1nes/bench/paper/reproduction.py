@@ -1,4 +1,4 @@
-"""The paper's whole evaluation: its grid of runs, its figures, its claims, on one page."""
+"""Reproduce the paper's evaluation: run its grid, draw its figures, check its claims, write one page."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from r1nes.bench.functions.bbob import FUNCTIONS
 from r1nes.bench.paper import cigar, illustrations, timing
 from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED, Findings
 from r1nes.bench.paper.page import Section, Table, write
-from r1nes.bench.runner.grid import cell_of, run, single_blas_thread
+from r1nes.bench.runner import grid
 from r1nes.bench.runner.measure import Cell
-from r1nes.bench.runner.records import read
+from r1nes.bench.runner.records import read_records
 
-METHODS = ["r1nes", "snes", "xnes"]
-XNES_UP_TO = 64  # as in the paper, where a run took hours
+PAPER_METHODS = ["r1nes", "snes", "xnes"]
+XNES_UP_TO = 64  # as in the paper, where larger runs took hours
 
 QUICK_DIMS, QUICK_TRIALS = [2, 4, 8, 16, 32], 3
 FULL_DIMS, FULL_TRIALS = [2**k for k in range(1, 10)], 20
@@ -30,22 +30,22 @@ GRIDS = {"suited": SUITED, "unsuited": UNSUITED}
 FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
 
 
-def budget(dim: int) -> int:
-    """Evaluations that a run may take: where they are spent, the method has failed.
+def paper_budget(dim: int) -> int:
+    """Evaluations allowed per run; a run that exhausts them has failed.
 
-    R1-NES needs the most where it succeeds, on Rosenbrock's function: about 150 d².
+    The most that R1-NES needs where it succeeds is about 150 d², on Rosenbrock's function.
     """
     return 100_000 + 10_000 * dim + 300 * dim * dim
 
 
-def cells(functions: list[str], *, full: bool) -> list[Cell]:
-    """The paper's grid; or a small one for a first look, with half of the budget."""
+def paper_cells(functions: list[str], *, full: bool) -> list[Cell]:
+    """Return the paper's grid, or a small one with half of the budget for a first look."""
     dims, trials = (FULL_DIMS, FULL_TRIALS) if full else (QUICK_DIMS, QUICK_TRIALS)
     return [
-        Cell(method, function, dim, trial, budget(dim) // (1 if full else 2))
+        Cell(method, function, dim, trial, paper_budget(dim) // (1 if full else 2))
         for function in functions
         for dim in dims
-        for method in METHODS
+        for method in PAPER_METHODS
         for trial in range(1, trials + 1)
         if method != "xnes" or dim <= XNES_UP_TO
     ]
@@ -54,31 +54,31 @@ def cells(functions: list[str], *, full: bool) -> list[Cell]:
 def reproduce(
     out: Path, *, figures: list[str] | None = None, full: bool = False, measure: bool = True, jobs: int = 1
 ) -> list[str]:
-    """Measure what ``out`` has no record of, draw the figures, and write ``index.html`` if all are wanted.
+    """Run what is missing in ``out`` and draw the figures; if all are wanted, write ``index.html``.
 
     Args:
-        out: The folder of the records and of all that is made of them.
-        figures: Names out of ``FIGURES``; all by default.
-        full: The paper's grid instead of a small one.
-        measure: Whether to run what is missing, or to draw what there is.
-        jobs: Runs at a time.
+        out: The folder of the records, the figures and the page.
+        figures: Names from ``FIGURES``; all by default.
+        full: Use the paper's grid instead of a small one.
+        measure: Whether to run what is missing; otherwise, only draw what is recorded.
+        jobs: Number of runs at a time.
 
     Returns:
-        What went wrong, a line each.
+        A line for each run that failed.
     """
     wanted = FIGURES if figures is None else figures
-    grid = [cell for name in wanted if name in GRIDS for cell in cells(GRIDS[name], full=full)]
+    cells = [cell for name in wanted if name in GRIDS for cell in paper_cells(GRIDS[name], full=full)]
     path = out / "records.jsonl"
     failures: dict[Cell, str] = {}
     if measure:
-        records, failures = run(grid, path, jobs=jobs) if grid else ([], {})
+        records, failures = grid.run(cells, path, jobs=jobs) if cells else ([], {})
     else:
-        found, planned = (read(path) if path.exists() else []), set(grid)
-        records = [record for record in found if cell_of(record) in planned]
+        found, planned = (read_records(path) if path.exists() else []), set(cells)
+        records = [record for record in found if grid.cell_of(record) in planned]
     findings = Findings(
         summarize(sorted(records, key=lambda record: (int(record["function"][1:]), record["dim"]))),
-        _kept(out / "timing.json", _measure_timing, measure) if "runtime" in wanted else [],
-        _kept(out / "cigar.json", cigar.measure, measure) if "cigar" in wanted else [],
+        _stored(out / "timing.json", _measure_timing, measure) if "runtime" in wanted else [],
+        _stored(out / "cigar.json", cigar.measure, measure) if "cigar" in wanted else [],
     )
     sections = [section for name in wanted if (section := _draw(name, findings, out)) is not None]
     if figures is None:
@@ -88,8 +88,8 @@ def reproduce(
     return [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
 
 
-def _kept(path: Path, measure: Callable[[], list[Any]], may_measure: bool) -> list[Any]:
-    """What ``path`` holds; else what is measured now, and held there from now on."""
+def _stored(path: Path, measure: Callable[[], list[Any]], may_measure: bool) -> list[Any]:
+    """Return the content of ``path``, or measure it now and store it there."""
     if not path.exists():
         if not may_measure:
             return []
@@ -97,18 +97,18 @@ def _kept(path: Path, measure: Callable[[], list[Any]], may_measure: bool) -> li
         partial = path.with_suffix(".partial")
         partial.write_text(json.dumps(measure(), indent=1) + "\n")
         partial.replace(path)
-    kept: list[Any] = json.loads(path.read_text())
-    return kept
+    stored: list[Any] = json.loads(path.read_text())
+    return stored
 
 
 def _measure_timing() -> list[timing.Timing]:
-    """In a process of its own, whose BLAS has one thread from the start."""
-    with single_blas_thread(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+    """Measure timings in a separate process whose BLAS has one thread from the start."""
+    with grid.single_blas_thread(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(timing.measure).result()
 
 
 def _draw(name: str, findings: Findings, out: Path) -> Section | None:
-    """Draw one figure; None where there is nothing to draw it from."""
+    """Draw one figure; return None if there is no data for it."""
     path = out / name
     if name in GRIDS:
         summaries = {key: value for key, value in findings.summaries.items() if key[1] in GRIDS[name]}
@@ -126,9 +126,10 @@ def _draw(name: str, findings: Findings, out: Path) -> Section | None:
             return None
         cigar.draw(findings.cigar, path)
         return Section(name, _cigar_table(findings.cigar))
-    {"gradients": illustrations.draw_gradients, "parameterisations": illustrations.draw_parameterisations}[
-        name
-    ](path)
+    if name == "gradients":
+        illustrations.draw_gradients(path)
+    else:
+        illustrations.draw_parameterisations(path)
     return Section(name)
 
 
@@ -145,9 +146,9 @@ def _grid_table(summaries: comparison.Summaries) -> Table:
 
 
 def _entry(summary: Summary) -> str:
-    """Evaluations, or the precision where the paper leaves the cell out; then solved out of all runs."""
-    left_out = math.isnan(summary.median_solved)
-    reached = f"({summary.precision:.0e})" if left_out else f"{summary.median_solved:,.0f}"
+    """Evaluations, or the precision where the paper omits the result; then solved out of all runs."""
+    omitted = math.isnan(summary.median_solved)
+    reached = f"({summary.precision:.0e})" if omitted else f"{summary.median_solved:,.0f}"
     return f"{reached} {summary.solved}/{summary.runs}"
 
 

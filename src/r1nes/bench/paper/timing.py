@@ -1,4 +1,4 @@
-"""What a method itself costs per evaluation: the time of ask and tell, without the objective."""
+"""A method's own cost per evaluation: the time of ask and tell, without the objective."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from r1nes.arrays import Array
+from r1nes.bench.analysis.statistics import growth_exponent
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.optimizer import Optimizer
 from r1nes.strategies import STRATEGIES
@@ -21,17 +22,17 @@ from r1nes.strategies.full import FullGaussian
 Timing = dict[str, float | str]  # method, dim, microseconds
 
 DIMS = [2**k for k in range(1, 10)]  # the paper's
-FURTHER = [1024, 2048, 4096, 8192]  # where nothing but the growth with d is left of a linear cost
-POPSIZE = 102  # of R1-NES at d = 512; beyond, d/5 samples of d numbers would measure the caches
-SLICE = 0.02  # seconds of one repeat
+FURTHER = [1024, 2048, 4096, 8192]  # where the part linear in d dominates
+POPSIZE = 102  # of R1-NES at d = 512; with d/5 samples, larger d would measure the caches
+SLICE = 0.02  # seconds per repeat
 
 
 @dataclass(slots=True, eq=False)
 class DenseGaussian(FullGaussian):
-    """xNES with its matrix exponential taken as printed, O(d³) per generation."""
+    """xNES with the matrix exponential computed as published, O(d³) per generation."""
 
     def update(self, noise: Array, utilities: Array) -> Self:
-        """The same step as ``FullGaussian.update``."""
+        """Return the same step as ``FullGaussian.update``."""
         d, w, s, B = self.mean.size, utilities, noise, self.shape
         grad_M = (s.T * w) @ s - w.sum() * np.eye(d)
         grad_sigma = float(np.trace(grad_M)) / d
@@ -50,14 +51,19 @@ def _ours(method: str, dim: int) -> Optimizer:
     return Optimizer(np.ones(dim), 1.0, method=method, popsize=popsize, rng=1)
 
 
+def dense(strategy: FullGaussian) -> DenseGaussian:
+    """Return a ``DenseGaussian`` in the same state."""
+    return DenseGaussian(*(getattr(strategy, field.name) for field in fields(FullGaussian)))
+
+
 def _dense(dim: int) -> Optimizer:
     optimizer = _ours("xnes", dim)
-    strategy = optimizer.strategy
-    optimizer.strategy = DenseGaussian(*(getattr(strategy, field.name) for field in fields(FullGaussian)))
+    assert isinstance(optimizer.strategy, FullGaussian)
+    optimizer.strategy = dense(optimizer.strategy)
     return optimizer
 
 
-METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
+TIMED_METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
     "r1nes": (lambda dim: _ours("r1nes", dim), [*DIMS, *FURTHER]),
     "snes": (lambda dim: _ours("snes", dim), [*DIMS, *FURTHER]),
     "xnes": (lambda dim: _ours("xnes", dim), DIMS),
@@ -66,12 +72,12 @@ METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
 
 
 def measure(repeats: int = 5) -> list[Timing]:
-    """The best of several repeats, taken in turns, for each method and dimension."""
-    cells = [(method, dim) for method, (_, dims) in METHODS.items() for dim in dims]
+    """Return the best of several repeats for each method and dimension; methods take turns."""
+    cells = [(method, dim) for method, (_, dims) in TIMED_METHODS.items() for dim in dims]
     best = dict.fromkeys(cells, math.inf)
     for _ in range(repeats):
         for method, dim in cells:
-            best[method, dim] = min(best[method, dim], _seconds(METHODS[method][0](dim)))
+            best[method, dim] = min(best[method, dim], _seconds(TIMED_METHODS[method][0](dim)))
     return [
         {"method": method, "dim": dim, "microseconds": round(1e6 * seconds, 3)}
         for (method, dim), seconds in best.items()
@@ -79,7 +85,7 @@ def measure(repeats: int = 5) -> list[Timing]:
 
 
 def _seconds(optimizer: Optimizer) -> float:
-    """Per evaluation, over a slice of time but the first generation."""
+    """CPU seconds per evaluation over ``SLICE`` seconds, without the first generation."""
     spent, counted = 0.0, 0
     while spent < SLICE or counted == 0:
         began = time.process_time()
@@ -97,10 +103,10 @@ def _seconds(optimizer: Optimizer) -> float:
 
 
 def draw(timings: list[Timing], path: Path) -> None:
-    """Microseconds over d, log-log, with a slope of 1 and of 3 to compare with."""
+    """Draw microseconds over d on log scales, with reference slopes 1 and 3."""
     looks = [(BLUE, "-", "o"), (ORANGE, "--", "s"), (BLACK, "-.", "D"), (GREY, ":", "^")]
     with figure(path, 1, width=5.2, height=3.8) as (panel,):
-        for method, (color, style, marker) in zip(METHODS, looks, strict=True):
+        for method, (color, style, marker) in zip(TIMED_METHODS, looks, strict=True):
             points = [(t["dim"], t["microseconds"]) for t in timings if t["method"] == method]
             dims, costs = zip(*points, strict=True)
             panel.plot(dims, costs, color=color, ls=style, marker=marker, ms=4, label=method)
@@ -116,9 +122,6 @@ def draw(timings: list[Timing], path: Path) -> None:
 
 
 def exponent(timings: list[Timing], method: str, least: int) -> float:
-    """The slope of log time over log d, fitted from dimension ``least`` on."""
-    points = [
-        (t["dim"], t["microseconds"]) for t in timings if t["method"] == method and int(t["dim"]) >= least
-    ]
-    dims, costs = np.log(np.array(points, dtype=float)).T
-    return float(np.polyfit(dims, costs, 1)[0])
+    """Return the slope of log time over log d, fitted for d ≥ ``least``."""
+    chosen = [t for t in timings if t["method"] == method and int(t["dim"]) >= least]
+    return growth_exponent([float(t["dim"]) for t in chosen], [float(t["microseconds"]) for t in chosen])

@@ -1,1 +1,1 @@
-"""Runs of methods on functions: the grid, its records, and methods of other packages."""
+"""Run methods on functions: the grid, its records, and the methods of other packages."""

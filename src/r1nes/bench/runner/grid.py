@@ -1,7 +1,7 @@
-"""The grid runner: every missing run in a process of its own, every finished one on disk at once.
+"""The grid runner: each missing run gets its own process, and each finished run is stored immediately.
 
-Only the process that runs ``run`` writes. Kill it at any moment: its workers notice and end, the runs under
-way are lost, and the next ``run`` goes on with what is missing.
+Only the process that calls ``run`` writes. It can be killed at any time: its workers exit, the runs in
+progress are lost, and the next call of ``run`` continues with the missing ones.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from pathlib import Path
 from r1nes.arguments import count
 from r1nes.bench.functions.bbob import FUNCTIONS
 from r1nes.bench.functions.problems import TEXTBOOK
-from r1nes.bench.runner.measure import METHODS, Cell, measure
+from r1nes.bench.runner.measure import BENCH_METHODS, Cell, measure_cell
 from r1nes.bench.runner.peers import PEERS
-from r1nes.bench.runner.progress import progress
-from r1nes.bench.runner.records import Record, Records, read
+from r1nes.bench.runner.progress_bar import progress_bar
+from r1nes.bench.runner.records import Record, Records, read_records
 
 BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 
 
-def budget(dim: int) -> int:
-    """The evaluations a run may take: the best published ones on BBOB's functions are fewer up to d = 640."""
+def default_budget(dim: int) -> int:
+    """Evaluations allowed per run: above the best published numbers on BBOB's functions up to d = 640."""
     return 10_000 * dim + 30 * dim**2
 
 
@@ -42,16 +42,16 @@ def grid(
     trials: int,
     max_evals: int | None = None,
 ) -> list[Cell]:
-    """Every method on every function in every dimension, ``trials`` times."""
+    """Return ``trials`` runs of every method on every function in every dimension."""
     methods, functions, dims = dict.fromkeys(methods), dict.fromkeys(functions), dict.fromkeys(dims)
-    _known("method", methods, METHODS)
+    _known("method", methods, BENCH_METHODS)
     _known("function", functions, [*FUNCTIONS, *TEXTBOOK])
     for dim in dims:
         count("dim", dim, least=2)
     if max_evals is not None:
         count("budget", max_evals)
     return [
-        Cell(method, function, dim, trial, max_evals or budget(dim))
+        Cell(method, function, dim, trial, max_evals or default_budget(dim))
         for function in functions
         for dim in dims
         for method in methods
@@ -60,23 +60,24 @@ def grid(
 
 
 def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Record], dict[Cell, str]]:
-    """Run the cells that ``path`` has no record of yet, ``jobs`` at a time.
+    """Run the cells that have no record in ``path`` yet, ``jobs`` at a time.
+
+    A KeyboardInterrupt stops the runs in progress; the records written so far are returned.
 
     Returns:
-        The records of ``cells``, in their order, and for each run that raised an exception its traceback.
-        A KeyboardInterrupt ends the runs under way; those recorded so far are then what there is.
+        The records of ``cells``, in their order, and the traceback of each run that raised an exception.
     """
     cells, jobs = list(dict.fromkeys(cells)), count("jobs", jobs)
     failures: dict[Cell, str] = {}
     with Records(path) as records:
-        done = {cell_of(record) for record in read(path)}
-        # The longest runs first, so that none of them is left to run alone in the end.
+        done = {cell_of(record) for record in read_records(path)}
+        # Start the longest runs first, so that none of them runs alone at the end.
         missing = sorted((cell for cell in cells if cell not in done), key=_cost, reverse=True)
         for peer in {cell.method for cell in missing} & PEERS.keys():
-            PEERS[peer].load()  # one that is not installed is told of before the first run
+            PEERS[peer].load()  # reports a missing package before the first run
         with (
             suppress(KeyboardInterrupt),
-            progress([_cost(cell) for cell in missing]) as advance,
+            progress_bar([_cost(cell) for cell in missing]) as advance,
             closing(_outcomes(missing, jobs)) as outcomes,
         ):
             for cell, outcome in outcomes:
@@ -85,7 +86,7 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
                 else:
                     records.append(outcome)
                 advance(_cost(cell), str(cell))
-        found = {cell_of(record): record for record in read(path)}
+        found = {cell_of(record): record for record in read_records(path)}
     return [found[cell] for cell in cells if cell in found], failures
 
 
@@ -96,20 +97,20 @@ def _known(what: str, names: Iterable[str], known: list[str]) -> None:
 
 
 def cell_of(record: Record) -> Cell:
-    """Which run a record is of."""
+    """Return the cell that produced a record."""
     return Cell(**{name: record[name] for name in Cell.__match_args__ if name in record})
 
 
 def _cost(cell: Cell) -> float:
-    """How long a run may take, up to a factor: the cost of an evaluation shows its d from about 100 on."""
+    """Estimated duration of a run, up to a factor: below d ≈ 100 an evaluation costs about the same."""
     return cell.budget * (100.0 + cell.dim)
 
 
 def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | str]]:
-    """Each cell with its record or the traceback of what went wrong, as they come."""
+    """Yield each cell with its record, or with a traceback if it failed, in order of completion."""
     if sys.platform == "win32":
         context = multiprocessing.get_context("spawn")
-    else:  # quick to start, with everything imported already, and without the open files of this process
+    else:  # starts quickly with all modules imported, and does not inherit open files
         context = multiprocessing.get_context("forkserver")
         peers = {PEERS[cell.method].module for cell in cells if cell.method in PEERS}
         context.set_forkserver_preload([__name__, *sorted(peers)])
@@ -139,24 +140,24 @@ def _receive(receiver: Connection, process: BaseProcess) -> Record | str:
     with receiver:
         try:
             outcome: Record | str = receiver.recv()
-        except EOFError:  # it died without a word
+        except EOFError:  # the process died without sending anything
             outcome = ""
     process.join()
-    return outcome or f"its process ended with exit code {process.exitcode}"
+    return outcome or f"the worker process ended with exit code {process.exitcode}"
 
 
 def _work(cell: Cell, sender: Connection) -> None:
-    """In a process of its own: measure the cell and send the record, or the traceback."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the runner decides
+    """Worker process: measure the cell and send its record or a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; only the runner acts on it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        sender.send(measure(cell))
+        sender.send(measure_cell(cell))
     except Exception:
         sender.send(traceback.format_exc())
 
 
 def _end_with_parent() -> None:
-    """Outlive the runner by no more than an instant, even in the midst of an evaluation."""
+    """Exit as soon as the runner is gone, even during an evaluation."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -165,7 +166,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """For processes started within: more threads than cores only slow each other down."""
+    """Limit BLAS to one thread in processes started within, so that ``jobs`` do not compete for cores."""
     unset = [name for name in BLAS_THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(unset, "1"))
     try:

@@ -1,7 +1,7 @@
-"""One run, measured: a cell of the grid goes in, its record comes out.
+"""Measure one run: turn a cell of the grid into a record.
 
-Everything but the seconds follows from the cell: the instance is the trial, the start is uniform in
-[−4, 4]^d and the same for all methods, and each method has a seed of its own.
+The cell determines everything but the seconds: the instance is the trial, the start is uniform in
+[−4, 4]^d and the same for all methods, and each method has its own seed.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.matrices import LONGEST, SHORTEST
 
-METHODS = [*STRATEGIES, *PEERS]
+BENCH_METHODS = [*STRATEGIES, *PEERS]  # this package's methods and those of other packages
 
-# Steps a few digits above the spacing of floating-point numbers in [−5, 5] can no longer help, while the
-# sharp ridge in 10⁴ variables is still worth searching with steps of 3e-13.
+# Steps only a few digits above the spacing of floating-point numbers in [−5, 5] can no longer improve the
+# result, but the sharp ridge in 10⁴ variables still needs steps of 3e-13.
 XTOL = 1e-14
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What to run: a method on a function in d dimensions, for the n-th time, within a budget."""
+    """One run of the grid: a method on a function in d dimensions, its trial number and its budget."""
 
     method: str
     function: str
     dim: int
     trial: int  # from 1
     budget: int  # evaluations
-    restarts: int = 0  # the most there may be, their evaluations counted; for our own methods only
+    restarts: int = 0  # at most; their evaluations count; this package's methods only
 
     def __str__(self) -> str:
-        """As it is named to the user."""
+        """Return the description shown in messages."""
         return f"{self.method} on {self.function}, d = {self.dim}, trial {self.trial}"
 
 
-def measure(cell: Cell) -> Record:
-    """Run the cell. ``evaluations`` count up to the one that reached the target, else all."""
+def measure_cell(cell: Cell) -> Record:
+    """Run the cell; its ``evaluations`` stop counting at the one that reached the target."""
     textbook = cell.function in TEXTBOOK
     instance = 1 if textbook else cell.trial
     watched = Watched(problem(cell.function, dim=cell.dim, instance=instance), cell.budget)
@@ -87,19 +87,19 @@ Solve = Callable[[Watched, Array, float, int], dict[str, float]]
 
 
 def _solver(cell: Cell) -> tuple[Solve, list[str]]:
-    """How to run a method, with all that it needs imported, and the packages its result depends on."""
+    """Return a function that runs the method, its imports done, and the packages its result depends on."""
     if cell.method in STRATEGIES:
         return partial(_minimize, cell.method, cell.restarts), ["r1nes", "numpy"]
     if cell.method in PEERS:
         peer = PEERS[cell.method]
         return partial(peer.run, peer.load()), ["r1nes", "numpy", peer.package]
-    raise ValueError(f"method must be one of {', '.join(METHODS)}; got {cell.method!r}")
+    raise ValueError(f"method must be one of {', '.join(BENCH_METHODS)}; got {cell.method!r}")
 
 
 def _minimize(
     method: str, restarts: int, f: Watched, x0: Array, sigma0: float, seed: int
 ) -> dict[str, float]:
-    """One of our own: it stops at the target, at the budget, or where it truly has converged."""
+    """Run one of this package's methods until it reaches the target or the budget, or converges."""
     f.popsize = STRATEGIES[method].default_popsize(x0.size)
     result = minimize(
         f,
@@ -108,7 +108,7 @@ def _minimize(
         method=method,
         ftarget=TARGET,
         max_evals=f.budget,
-        ftol=1e-12 if restarts else 0,  # what will be started again need not converge to the last bit
+        ftol=1e-12 if restarts else 0,  # with restarts, a run need not converge to the last bit
         xtol=XTOL,
         restarts=restarts,
         vectorized=True,
@@ -120,7 +120,7 @@ def _minimize(
 
 
 def _at_limit(history: dict[str, Array]) -> float:
-    """The share of generations in which a direction of RkNES is as long or as short as it may be."""
+    """Share of generations in which some direction of RkNES is at its maximum or minimum length."""
     stretches = [column for name, column in history.items() if name.startswith("c") and name[1:].isdigit()]
     if not stretches:
         return 0.0
@@ -129,5 +129,5 @@ def _at_limit(history: dict[str, Array]) -> float:
 
 
 def _seed(*parts: str | int) -> int:
-    """The same 32 bits for the same parts, on every machine and in every process."""
+    """Return a 32-bit seed that depends on ``parts`` only, not on machine or process."""
     return int.from_bytes(sha256(repr(parts).encode()).digest()[:4], "little")

@@ -1,7 +1,7 @@
-"""Other packages' methods, each on the same objective, from the same start, with the same step size.
+"""Methods of other packages, run on the same objective from the same start with the same step size.
 
-None of them restarts, and their tolerances are off as far as they allow it: they run to the target or to the
-end of the budget, which the objective enforces. What still ends one by itself is its own reason to stop.
+None of them restarts, and their tolerances are disabled where possible: they run until they reach the target
+or exhaust the budget, both enforced by the objective. Any stopping criterion left is recorded as the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from r1nes.arrays import Array
 from r1nes.bench.runner.watch import Watched
 from r1nes.extras import needs
 
-Solve = Callable[[Any, Watched, Array, float, int], dict[str, float]]  # (module, f, x0, sigma0, seed) → stop
+# (module, f, x0, sigma0, seed) → stop
+PeerSolve = Callable[[Any, Watched, Array, float, int], dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,22 @@ class Peer:
     """A method of another package."""
 
     module: str
-    solve: Solve
+    solve: PeerSolve
 
     @property
     def package(self) -> str:
-        """The package it comes with, as it is imported and installed."""
+        """The name of the package, for import and for pip."""
         return self.module.split(".")[0]
 
     def load(self) -> Any:
-        """Its module, imported."""
+        """Import and return the module."""
         with needs(self.package, extra="bench"):
             return import_module(self.module)
 
     def run(self, module: Any, f: Watched, x0: Array, sigma0: float, seed: int) -> dict[str, float]:
-        """Minimise ``f``; a breakdown of the method's arithmetic is its reason to stop."""
+        """Minimise ``f``; return the reason to stop, which may be a numerical error in the method."""
         try:
-            with np.errstate(all="ignore"):  # how a peer's numbers overflow is in its result
+            with np.errstate(all="ignore"):  # overflows show in the peer's result
                 return self.solve(module, f, x0.copy(), sigma0, seed)
         except (ArithmeticError, AssertionError, np.linalg.LinAlgError) as error:
             return {type(error).__name__: f.evaluations}
@@ -55,7 +56,7 @@ def _cma(
 ) -> dict[str, float]:
     options = {
         "maxiter": math.inf,
-        "seed": max(1, seed),  # 0 would mean the time
+        "seed": max(1, seed),  # 0 means "seed from the clock"
         "signals_filename": "",
         "tolfacupx": math.inf,
         "tolflatfitness": math.inf,
@@ -70,26 +71,26 @@ def _cma(
     }
     if sampler:
         options = getattr(cma.restricted_gaussian_sampler, sampler).extend_cma_options(options)
-    with redirect_stdout(io.StringIO()):  # VD prints that it is not meant for fewer than 10 variables
+    with redirect_stdout(io.StringIO()):  # VD warns about fewer than 10 variables on stdout
         es = cma.CMAEvolutionStrategy(x0, sigma0, options)
     f.popsize = es.popsize
     while not es.stop():
         X = es.ask()
         es.tell(X, f(np.asarray(X)).tolist())
-    return dict.fromkeys(es.stop(), f.evaluations)  # its values may be lists or None
+    return dict.fromkeys(es.stop(), f.evaluations)  # cma's values may be lists or None
 
 
 def _cmaes(cmaes: Any, f: Watched, x0: Array, sigma0: float, seed: int, *, name: str) -> dict[str, float]:
     optimizer = getattr(cmaes, name)(mean=x0, sigma=sigma0, seed=seed)
     f.popsize = optimizer.population_size
-    while True:  # whether to stop is the caller's choice, by should_stop
+    while True:  # cmaes leaves stopping to the caller, through should_stop
         X = [optimizer.ask() for _ in range(optimizer.population_size)]
         optimizer.tell(list(zip(X, f(np.array(X)).tolist(), strict=True)))
 
 
 def _crfmnes(crfmnes: Any, f: Watched, x0: Array, sigma0: float, seed: int) -> dict[str, float]:
     popsize = 4 + int(3 * math.log(x0.size))
-    f.popsize = popsize + popsize % 2  # its samples come in pairs
+    f.popsize = popsize + popsize % 2  # samples come in pairs
     optimizer = crfmnes.CRFMNES(
         x0.size,
         lambda x: f.value(x[:, 0]),
@@ -97,16 +98,16 @@ def _crfmnes(crfmnes: Any, f: Watched, x0: Array, sigma0: float, seed: int) -> d
         sigma0,
         f.popsize,
         seed=seed,
-        use_constraint_violation=False,  # there are no constraints, and the check takes longer than the rest
+        use_constraint_violation=False,  # no constraints, and the check takes longer than the rest
     )
-    while True:  # it has no criterion to stop by
+    while True:  # crfmnes has no stopping criterion
         optimizer.one_iteration()
 
 
 def _pypop7(
     module: Any, f: Watched, x0: Array, sigma0: float, seed: int, *, name: str, unit: bool = False
 ) -> dict[str, float]:
-    """A method that knows no step size but 1, a ``unit``, runs on x / sigma0 instead."""
+    """Run a pypop7 method; if it only supports a ``unit`` step size, on x / sigma0 instead of x."""
     scale = sigma0 if unit else 1.0
     optimizer = getattr(module, name)(
         {"fitness_function": lambda x: f.value(scale * x), "ndim_problem": x0.size},

@@ -1,7 +1,7 @@
-"""A file of finished runs: one JSON object per line, safe against a kill at any moment.
+"""A file of finished runs: one JSON object per line, safe if the process is killed at any time.
 
-A record is written at once, newline last, and is on the disk before the next run is told of it. A line
-without its newline is therefore what a kill left behind, and is dropped.
+``append`` writes a record in one call, newline last, and flushes it to disk before it returns. A last line
+without a newline is therefore left over from a killed process, and is dropped.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Record = dict[str, Any]
 
 
 class Records:
-    """A file of records to add to, held by one process at a time: a second one gets BlockingIOError.
+    """A record file open for appending, by one process at a time: a second one gets a BlockingIOError.
 
     Examples:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "records.jsonl"
         >>> with Records(path) as records:
         ...     records.append({"method": "r1nes", "evaluations": 1234})
-        >>> read(path)
+        >>> read_records(path)
         [{'method': 'r1nes', 'evaluations': 1234}]
     """
 
     def __init__(self, path: Path) -> None:
-        """Opens and locks the file, and drops what a kill left of its last line."""
+        """Open and lock the file, and drop an incomplete last line."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b", buffering=0)
         try:
@@ -42,7 +42,7 @@ class Records:
             raise
 
     def append(self, record: Record) -> None:
-        """Write one record, wholly or not at all."""
+        """Write one record completely, or leave the file as it was."""
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
         size = os.fstat(self._file.fileno()).st_size
         try:
@@ -54,35 +54,37 @@ class Records:
             raise
 
     def __enter__(self) -> Self:
-        """The records themselves."""
+        """Return self."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the file, which unlocks it."""
+        """Close the file, which unlocks it."""
         self._file.close()
 
 
-def read(path: Path) -> list[Record]:
-    """Every whole record of a file; also while a runner still appends to it."""
+def read_records(path: Path) -> list[Record]:
+    """Return all complete records of a file, even while a runner appends to it."""
     records: list[Record] = []
     for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
         if line.endswith(b"\n"):
             try:
                 records.append(json.loads(line))
             except ValueError as error:
-                raise ValueError(f"{path}, line {number} is no record: {error}") from None
+                raise ValueError(f"{path}, line {number} is not a record: {error}") from None
     return records
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Lock the file until it is closed; its death closes a process's files, so no lock outlives one."""
+    """Lock the file until it is closed, at the latest when the process exits."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(descriptor, 1 << 40, os.SEEK_SET)  # a byte nobody reads: Windows' locks forbid reading
+            os.lseek(
+                descriptor, 1 << 40, os.SEEK_SET
+            )  # a byte that is never read, because locks on Windows block reading
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

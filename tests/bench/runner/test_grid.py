@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from r1nes.bench.runner.grid import budget, cell_of, grid, run
+from r1nes.bench.runner.grid import cell_of, default_budget, grid, run
 from r1nes.bench.runner.measure import Cell
-from r1nes.bench.runner.progress import progress
-from r1nes.bench.runner.records import Records, read
+from r1nes.bench.runner.records import Records, read_records
 
 Record = dict[str, Any]
 SECONDS = {"seconds", "objective_seconds"}
@@ -50,13 +49,13 @@ def start(code: str, path: Path, mark: str = "") -> subprocess.Popen[str]:
 
 
 def marked(mark: str) -> list[int]:
-    """The processes that a marked one started, and itself; Linux only."""
+    """Return the ids of a marked process and of those it started; Linux only."""
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         try:
             if f"R1NES_TEST_MARK={mark}".encode() in (directory / "environ").read_bytes():
                 found.append(int(directory.name))
-        except OSError:  # gone, or not ours
+        except OSError:  # has ended, or belongs to another user
             continue
     return found
 
@@ -77,25 +76,25 @@ def timeless(records: list[Record]) -> dict[Cell, Record]:
     }
 
 
-def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+def test_ten_kills_neither_lose_nor_repeat_records(tmp_path: Path) -> None:
     chance = random.Random(1)
     disturbed, calm = tmp_path / "disturbed.jsonl", tmp_path / "calm.jsonl"
     disturbed.touch()
     for _ in range(10):
-        before = read(disturbed)
+        before = read_records(disturbed)
         process = start(RUN_GRID, disturbed)
         enough = len(before) + chance.randrange(4)
-        assert wait_until(lambda enough=enough: len(read(disturbed)) >= enough, 30)
-        time.sleep(chance.uniform(0, 0.2))  # into the midst of what comes next
+        assert wait_until(lambda enough=enough: len(read_records(disturbed)) >= enough, 30)
+        time.sleep(chance.uniform(0, 0.2))  # kill it during a later run
         process.kill()
         process.wait()
-        assert read(disturbed)[: len(before)] == before
-    assert 10 < len(read(disturbed)) < len(GRID)
+        assert read_records(disturbed)[: len(before)] == before
+    assert 10 < len(read_records(disturbed)) < len(GRID)
     records, failures = run(GRID, disturbed, jobs=2)
     assert not failures
     undisturbed, _ = run(GRID, calm, jobs=2)
     assert timeless(records) == timeless(undisturbed)
-    assert len(records) == len(read(disturbed)) == len(GRID)
+    assert len(records) == len(read_records(disturbed)) == len(GRID)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to see other processes")
@@ -111,7 +110,7 @@ def test_workers_end_with_a_killed_runner(tmp_path: Path) -> None:
     assert wait_until(lambda: not marked(mark), 5)
 
 
-def test_an_interrupt_keeps_what_is_recorded(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_the_records(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     arguments = "--methods snes --functions f1,f8 --dims 64 --trials 1 --jobs 2 --budget 100000000 --out"
     with subprocess.Popen(
@@ -121,19 +120,19 @@ def test_an_interrupt_keeps_what_is_recorded(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     ) as process:
-        recorded = wait_until(lambda: path.exists() and read(path), 30)
-        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: the workers get it too
+        recorded = wait_until(lambda: path.exists() and read_records(path), 30)
+        os.killpg(process.pid, signal.SIGINT)  # like Ctrl-C, which also reaches the workers
         output, errors = process.communicate(timeout=20)
     assert recorded
     assert process.returncode == 1
     assert "1 runs are missing" in errors
     assert "Traceback" not in errors
     assert "f1" in output
-    assert [record["function"] for record in read(path)] == ["f1"]
+    assert [record["function"] for record in read_records(path)] == ["f1"]
 
 
-def test_an_interrupt_while_a_record_goes_to_the_disk(tmp_path: Path, monkeypatch: Any) -> None:
-    """The file has it already, and what the file has is recorded."""
+def test_an_interrupt_while_a_record_is_flushed(tmp_path: Path, monkeypatch: Any) -> None:
+    """The record is already in the file, so it counts."""
 
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
@@ -149,16 +148,16 @@ def test_a_truncated_last_line_is_dropped(tmp_path: Path) -> None:
     whole, _ = run(cells, path)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[1][:-20])
-    assert timeless(read(path)) == timeless(whole[:1])
+    assert timeless(read_records(path)) == timeless(whole[:1])
     again, _ = run(cells, path)
     assert timeless(again) == timeless(whole)
     assert path.read_bytes().count(b"\n") == 2
 
 
-def test_a_line_that_is_no_record_is_an_error_not_lost(tmp_path: Path) -> None:
+def test_a_malformed_line_is_an_error_and_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text("{nonsense\n")
-    with pytest.raises(ValueError, match="line 1 is no record"):
+    with pytest.raises(ValueError, match="line 1 is not a record"):
         run([TINY], path)
     assert path.read_text() == "{nonsense\n"
 
@@ -188,10 +187,10 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [cell_of(record) for record in records] == [TINY]
     assert list(failures) == [too_small]
     assert "max_evals must be" in failures[too_small]
-    assert len(read(tmp_path / "records.jsonl")) == 1
+    assert len(read_records(tmp_path / "records.jsonl")) == 1
 
 
-def test_a_worker_that_dies_is_a_failure_too(tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_a_failure(tmp_path: Path) -> None:
     endless = Cell("snes", "f8", 64, 1, budget=10**9)
     outcome: list[Any] = []
     runner = threading.Thread(target=lambda: outcome.extend(run([endless], tmp_path / "records.jsonl")))
@@ -200,10 +199,10 @@ def test_a_worker_that_dies_is_a_failure_too(tmp_path: Path) -> None:
     for worker in multiprocessing.active_children():
         worker.kill()
     runner.join(20)
-    assert outcome == [[], {endless: f"its process ended with exit code {-signal.SIGKILL}"}]
+    assert outcome == [[], {endless: f"the worker process ended with exit code {-signal.SIGKILL}"}]
 
 
-def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "records.jsonl"
     with Records(path) as records:
         records.append({"trial": 1})
@@ -218,14 +217,14 @@ def test_a_write_that_fails_leaves_no_trace(tmp_path: Path) -> None:
             def write(self, line: bytes) -> int:
                 return file.write(line[:5])
 
-        records._file = Full()  # type: ignore[assignment]
-        with pytest.raises(OSError, match="disk full"):
-            records.append({"trial": 2})
-        records._file = file
+        with monkeypatch.context() as patch:
+            patch.setattr(records, "_file", Full())
+            with pytest.raises(OSError, match="disk full"):
+                records.append({"trial": 2})
     assert path.read_text() == '{"trial":1}\n'
 
 
-def test_records_are_small_and_plain(tmp_path: Path) -> None:
+def test_records_are_small_and_consistent(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     run([Cell("r1nes", "f12", 8, 1, 50_000)], path)
     line = path.read_text()
@@ -252,38 +251,11 @@ def test_records_are_small_and_plain(tmp_path: Path) -> None:
         ((["snes"], ["f1"], [2], 1, 0), "budget must be a whole number of at least 1"),
     ],
 )
-def test_a_grid_that_makes_no_sense_is_refused(arguments: Any, message: str) -> None:
+def test_an_invalid_grid_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         grid(*arguments)
 
 
 @pytest.mark.parametrize(("dim", "most"), [(80, 2.1e5), (160, 7.8e5), (320, 4.0e6), (640, 1.8e7)])
 def test_the_budget_exceeds_the_best_published_evaluations(dim: int, most: float) -> None:
-    assert budget(dim) > most  # of the best of 11 data sets on the hardest function of bbob-largescale
-
-
-def test_progress_says_how_far_and_how_long(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress([3.0, 1.0]) as advance:
-        advance(3.0, "first")
-        advance(1.0, "second")
-    assert capsys.readouterr().err == "2/2 runs, 0 s left, second\n"
-
-
-def test_on_a_terminal_progress_is_a_bar(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "120")
-    with progress([3.0, 1.0]) as advance:
-        advance(3.0, "first")
-        advance(1.0, "second")
-    bar = capsys.readouterr().err
-    assert "━" in bar
-    assert "2/2 runs 0 s left second" in bar
-
-
-def test_a_bar_needs_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    with pytest.raises(ModuleNotFoundError, match=r"r1nes\[bench\]"), progress([1.0]):
-        pass
+    assert default_budget(dim) > most  # best of 11 data sets on the hardest bbob-largescale function

@@ -1,4 +1,4 @@
-"""The paper's page, from a small grid of real runs."""
+"""The reproduction of the paper, on a small grid of real runs."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from r1nes.bench.paper import reproduction as paper
 from r1nes.bench.paper import timing
 from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED
 from r1nes.bench.runner.measure import Cell
-from r1nes.bench.runner.records import read
+from r1nes.bench.runner.records import read_records
 from r1nes.cli import main
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One run of everything on a grid that takes seconds."""
+    """Run everything once on a grid that takes seconds."""
     folder = tmp_path_factory.mktemp("paper")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper, "QUICK_DIMS", [2, 8])
         patch.setattr(paper, "QUICK_TRIALS", 1)
-        patch.setattr(paper, "budget", lambda *_: 8_000)
+        patch.setattr(paper, "paper_budget", lambda *_: 8_000)
         patch.setattr(paper, "_measure_timing", _few_timings)
         assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
         before = (folder / "records.jsonl").read_bytes()
         assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
-        assert (folder / "records.jsonl").read_bytes() == before, "a second time, nothing is left to run"
+        assert (folder / "records.jsonl").read_bytes() == before, "the second call repeats no run"
     return folder
 
 
 def _few_timings() -> list[timing.Timing]:
     return [
         {"method": method, "dim": dim, "microseconds": 0.01 * dim}
-        for method, (_, dims) in timing.METHODS.items()
+        for method, (_, dims) in timing.TIMED_METHODS.items()
         for dim in dims
     ]
 
 
 class Reader(HTMLParser):
-    """Collects what a browser would fetch, and what it would show."""
+    """Collects the URLs that a browser would fetch and the text that it would show."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,12 +58,12 @@ class Reader(HTMLParser):
 
 
 def test_every_cell_was_run_once(out: Path) -> None:
-    records = read(out / "records.jsonl")
+    records = read_records(out / "records.jsonl")
     assert len(records) == 12 * 2 * 3
     assert len({(r["method"], r["function"], r["dim"], r["trial"]) for r in records}) == len(records)
 
 
-def test_the_page_is_whole_and_fetches_nothing(out: Path) -> None:
+def test_the_page_is_complete_and_self_contained(out: Path) -> None:
     reader = Reader()
     reader.feed((out / "index.html").read_text())
     figures = [source for source in reader.sources if source.startswith("data:image/svg+xml;base64,")]
@@ -105,7 +105,7 @@ def test_the_cigar_figure_alone(tmp_path: Path) -> None:
         assert label.encode() in first["svg"]
     assert main(["paper", "--figure", "cigar", "--no-run", "--out", str(tmp_path)]) == 0
     for suffix, content in first.items():
-        assert (tmp_path / f"cigar.{suffix}").read_bytes() == content, "the same data give the same file"
+        assert (tmp_path / f"cigar.{suffix}").read_bytes() == content, "the same data must give the same file"
 
 
 def test_an_unknown_figure_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,8 +117,8 @@ def test_an_unknown_figure_is_refused_in_one_line(capsys: pytest.CaptureFixture[
 
 
 def test_the_full_grid_is_the_papers() -> None:
-    cells = paper.cells(SUITED + UNSUITED, full=True)
+    cells = paper.paper_cells(SUITED + UNSUITED, full=True)
     assert len(cells) == 12 * 20 * (9 + 9 + 6)
     assert {cell.dim for cell in cells if cell.method == "xnes"} == {2, 4, 8, 16, 32, 64}
-    assert Cell("r1nes", "f8", 512, 20, paper.budget(512)) in cells
-    assert paper.budget(128) > 2.5e6
+    assert Cell("r1nes", "f8", 512, 20, paper.paper_budget(512)) in cells
+    assert paper.paper_budget(128) > 2.5e6

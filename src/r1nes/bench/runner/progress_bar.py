@@ -1,4 +1,4 @@
-"""How far a grid of runs has come, and how long it will still take."""
+"""Progress of a grid of runs: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from r1nes.extras import needs
 
 Advance = Callable[[float, str], None]
 
-QUIET_SECONDS = 5.0  # between two plain lines
+QUIET_SECONDS = 5.0  # least time between two lines
 
 
-def progress(costs: list[float]) -> AbstractContextManager[Advance]:
-    """A function to call with the cost and the name of each run that is done.
-
-    A bar on a terminal; elsewhere a line every few seconds and one at the end.
-    """
+def progress_bar(costs: list[float]) -> AbstractContextManager[Advance]:
+    """Show progress on stderr; the context is a function that takes the cost and name of a finished run."""
     return _bar(costs) if costs and sys.stderr.isatty() else _lines(costs)
 
 
@@ -49,14 +46,14 @@ def _bar(costs: list[float]) -> Iterator[Advance]:
 
 @contextmanager
 def _lines(costs: list[float]) -> Iterator[Advance]:
-    began = said = time.monotonic()
+    began = printed = time.monotonic()
     done, spent = 0, 0.0
 
     def advance(cost: float, name: str) -> None:
-        nonlocal done, spent, said
+        nonlocal done, spent, printed
         done, spent, now = done + 1, spent + cost, time.monotonic()
-        if now >= said + QUIET_SECONDS or done == len(costs):
-            said = now
+        if now >= printed + QUIET_SECONDS or done == len(costs):
+            printed = now
             left = time_left(now - began, spent, sum(costs))
             print(f"{done}/{len(costs)} runs, {left}, {name}", file=sys.stderr, flush=True)
 
@@ -64,7 +61,7 @@ def _lines(costs: list[float]) -> Iterator[Advance]:
 
 
 def time_left(elapsed: float, done: float, total: float) -> str:
-    """In words, if the rest goes on as the part that is done.
+    """Describe the remaining time, extrapolated from the time so far.
 
     >>> time_left(60.0, 1.0, 4.0)
     '3 min left'
