@@ -36,8 +36,14 @@ class Counts:
             self.best_x = points.point(first) if isinstance(points, Stream) else copied(points[first])
             self.best = float(values[first])
 
-    def finish_generation(self, ranked: Array, strategy: Strategy) -> None:
-        """Count a generation with the values ``ranked``; raise FloatingPointError if NaN is all there is."""
+    def finish_generation(
+        self, points: Array | Stream, values: Array, first: int, ranked: Array, strategy: Strategy
+    ) -> None:
+        """Count a generation whose best point is row ``first``.
+
+        Raises FloatingPointError after ten generations in a row with only NaN.
+        """
+        self.keep_best(points, values, first)
         self.ranked = ranked
         self.generation += 1
         if not math.isnan(ranked[-1]):
@@ -67,8 +73,3 @@ class Counts:
         """Return the counts of a ``state``."""
         counts = {name.removeprefix("_"): value for name, value in state.items()}  # as format 2 had them
         return cls(**counts | {"best_x": array_type.array(counts["best_x"])})
-
-
-def count(name: str, meaning: str) -> Any:
-    """Return a read-only property that shows one of the ``counts`` of its object."""
-    return property(lambda owner: getattr(owner.counts, name), doc=meaning)

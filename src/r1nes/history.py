@@ -39,7 +39,6 @@ class Recorder:
             "min": ranked[0],
             "median": 0.5 * (ranked[(n - 1) // 2] + ranked[n // 2]),
             "max": ranked[n - 1],
-            "sigma": strategy.sigma,
             **strategy.scalars(),
         }
         if optimizer.settings.start.size == 2:

@@ -6,14 +6,13 @@ one point at a time and takes values in any order and number. Both give back com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from r1nes.arrays import Array, ArrayType, copied, host, namespace, on_host
-from r1nes.sampling.sources import NoiseSource
+from r1nes.arrays import Array, ArrayType, copied, host, namespace
 from r1nes.sampling.streaming import Stream
 
 COLUMNS = 256  # that are compared to tell one row from another, however many there are
@@ -27,117 +26,84 @@ class Generation(NamedTuple):
     values: Array
 
 
+class Told(NamedTuple):
+    """Points and values of one ``tell``, and the generations that they complete."""
+
+    points: Array | Stream
+    values: Array
+    generations: Sequence[Generation]
+
+
 class Matching(Protocol):
     """The points handed out by ``ask``, until ``tell`` has brought their values."""
 
-    drawn: int  # rows of noise drawn so far, if asynchronous
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether points that were asked for have no values yet."""
-        ...
-
-    def draw(self, generation: int) -> Any:
-        """Return the noise of the points to ask for in ``generation``."""
-        ...
+    pending: Any  # the noise of a generation that was asked for and has no values yet, or None
 
     def asked(self, noise: Any, points: Array) -> None:
         """Wait for the values of ``points``, which were made from ``noise``."""
         ...
 
-    def told(self, X: ArrayLike | Stream, values: ArrayLike) -> tuple[Array | Stream, Array]:
-        """Check and keep the values of the points ``X``; return both."""
-        ...
-
-    def next_generation(self) -> Generation | None:
-        """Return the next generation that is complete, once."""
+    def told(self, X: ArrayLike | Stream, values: ArrayLike) -> Told:
+        """Check the values of the points ``X`` and match them with their noise."""
         ...
 
 
 class Synchronous:
     """One generation at a time."""
 
-    drawn = 0
+    def __init__(self, popsize: int, dim: int, array_type: ArrayType) -> None:
+        """Wait for nothing yet."""
+        self._shape, self._array_type = (popsize, dim), array_type
+        self.pending: Any = None
+        self._marks = b""  # what identifies the points that are pending
+        self._stream: Stream | None = None  # or the stream of points that was asked for
 
-    def __init__(self, source: NoiseSource, popsize: int, dim: int, array_type: ArrayType) -> None:
-        """Draw nothing yet."""
-        self._source, self._shape, self._array_type = source, (popsize, dim), array_type
-        self._noise: Any = None  # reused for each generation: fresh memory costs more than filling it
-        self._asked: bytes | Stream | None = None  # what identifies the points
-        self._complete: Generation | None = None
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a generation that was asked for has no values yet."""
-        return self._asked is not None
-
-    def draw(self, generation: int) -> Any:
-        """Return the noise of the generation, the same until its values are told."""
-        if not isinstance(self._asked, bytes):
-            self._noise = self._source.draw(generation, 0, self._shape[0], self._noise)
-        return self._noise
-
-    def asked(self, _: Any, points: Array) -> None:
-        """Wait for the values of ``points``."""
-        self._asked = _marks(points)
+    def asked(self, noise: Any, points: Array) -> None:
+        """Wait for the values of ``points``, which were made from ``noise``."""
+        self.pending, self._marks, self._stream = noise, _marks(points), None
 
     def asked_stream(self, stream: Stream) -> None:
         """Wait for the values of the points in ``stream``."""
-        self._asked = stream
+        self.pending, self._stream = None, stream
 
-    def told(self, X: ArrayLike | Stream, values: ArrayLike) -> tuple[Array | Stream, Array]:
-        """Check and keep the values of the last generation, in any order."""
-        asked, n = self._asked, self._shape[0]
-        if isinstance(asked, Stream) or isinstance(X, Stream):
-            if X is not asked or not isinstance(X, Stream):
+    def told(self, X: ArrayLike | Stream, values: ArrayLike) -> Told:
+        """Match the values of the last generation, in any order."""
+        n, noise = self._shape[0], self.pending
+        if isinstance(X, Stream) or self._stream is not None:
+            if X is not self._stream or not isinstance(X, Stream):
                 raise ValueError(f"X must be what the last ask returned, got {X!r}")
             told = _checked_values(values, n)
-            self._complete, self._asked = Generation(X, X, told), None
-            return X, told
-        if asked is None:
+            self._stream = None
+            return Told(X, told, [Generation(X, X, told)])
+        if noise is None:
             raise RuntimeError("tell needs the points of an ask: call ask first, and tell its values once")
         points = _checked_points(X, self._shape, self._array_type)
-        rows = _rows_in(points, asked)
+        rows = _rows_in(points, self._marks)
         told = _checked_values(values, n)
         if rows is not None:
             points, told = _reordered(points, rows), told[rows]
-        self._complete, self._asked = Generation(self._noise, points, told), None
-        return points, told
-
-    def next_generation(self) -> Generation | None:
-        """Return the generation just told, once."""
-        complete, self._complete = self._complete, None
-        return complete
+        self.pending = None
+        return Told(points, told, [Generation(noise, points, told)])
 
 
 class Asynchronous:
     """One point at a time; generations are formed in the order in which values arrive."""
 
-    def __init__(self, source: NoiseSource, popsize: int, dim: int, array_type: ArrayType) -> None:
-        """Draw nothing yet."""
-        self._source, self._popsize, self._dim, self._array_type = source, popsize, dim, array_type
-        self.drawn = 0
+    pending = None  # a checkpoint does not keep points under way
+
+    def __init__(self, popsize: int, dim: int, array_type: ArrayType) -> None:
+        """Wait for nothing yet."""
+        self._popsize, self._dim, self._array_type = popsize, dim, array_type
         self._waiting: dict[int, tuple[Array, Array]] = {}  # by point: its noise, and itself
-        self._complete: list[tuple[Array, Array, float]] = []  # noise, point and value, in order of arrival
-
-    @property
-    def is_waiting(self) -> bool:
-        """False: points under way are not kept in a checkpoint, but asked for anew."""
-        return False
-
-    def draw(self, _: int) -> Array:
-        """Return the noise of the next point."""
-        generation, row = divmod(self.drawn, self._popsize)
-        self.drawn += 1
-        return self._source.rows(generation + 1, row, row + 1)
+        self._arrived: list[tuple[Array, Array, float]] = []  # noise, point and value, in order of arrival
 
     def asked(self, noise: Array, points: Array) -> None:
         """Wait for the values of ``points``, made from as many rows of ``noise``."""
         points = copied(points)
         self._waiting |= {_key(x): (row, x) for row, x in zip(noise, points, strict=True)}
 
-    def told(self, X: ArrayLike | Stream, values: ArrayLike) -> tuple[Array, Array]:
-        """Keep the ``values`` of some points; all of them, or none if one was not asked for."""
+    def told(self, X: ArrayLike | Stream, values: ArrayLike) -> Told:
+        """Match the ``values`` of some points; all of them, or none if one was not asked for."""
         points = self._array_type.array(X)
         points = _checked_points(points, (len(points), self._dim), self._array_type)
         told = _checked_values(values, len(points))
@@ -146,25 +112,24 @@ class Asynchronous:
             if key not in self._waiting or key in keys[:row]:
                 raise ValueError(f"X must hold points asked and not yet told; row {row} is none of them")
         for key, value in zip(keys, told, strict=True):
-            self._complete.append((*self._waiting.pop(key), value))
-        return points, told
+            self._arrived.append((*self._waiting.pop(key), value))
+        return Told(points, told, self._complete_generations())
 
-    def next_generation(self) -> Generation | None:
-        """Return the samples that arrived first, as many as a generation has, once there are enough."""
-        n = self._popsize
-        if len(self._complete) < n:
-            return None
-        taken, self._complete = self._complete[:n], self._complete[n:]
-        noise, points, values = zip(*taken, strict=True)
-        stack: Callable[..., Array] = namespace(noise[0]).stack
-        return Generation(stack(noise), stack(points), np.array(values))
+    def _complete_generations(self) -> list[Generation]:
+        n, generations = self._popsize, []
+        while len(self._arrived) >= n:
+            first, self._arrived = self._arrived[:n], self._arrived[n:]
+            noise, points, values = zip(*first, strict=True)
+            stack: Callable[..., Array] = namespace(noise[0]).stack
+            generations.append(Generation(stack(noise), stack(points), np.array(values)))
+        return generations
 
 
 def _marks(points: Array) -> bytes:
     """Return what identifies the rows of ``points``: evenly spaced columns, bit for bit."""
     d = points.shape[1]
     marked = points if d <= COLUMNS else points[:, :: -(-d // COLUMNS)]
-    return (marked if on_host(marked) else host(marked)).tobytes()
+    return (marked if type(marked) is np.ndarray else host(marked)).tobytes()
 
 
 def _rows_in(points: Array, asked: bytes) -> NDArray[np.intp] | None:
@@ -186,14 +151,15 @@ def _rows_in(points: Array, asked: bytes) -> NDArray[np.intp] | None:
 
 
 def _checked_points(X: Any, shape: tuple[int, int], array_type: ArrayType) -> Array:
-    points = array_type.array(X)
+    same = type(X) is np.ndarray and array_type.library == "numpy" and X.dtype == array_type.dtype
+    points: Array = X if same else array_type.array(X)  # the common case, kept cheap
     if points.shape != shape:
         raise ValueError(f"X must be of shape {shape}, one row per point, got {tuple(points.shape)}")
     return points
 
 
 def _reordered(points: Array, rows: NDArray[np.intp]) -> Array:
-    if on_host(points):
+    if type(points) is np.ndarray:
         return points[rows]
     xp: Any = namespace(points)
     return xp.take(points, xp.asarray(rows, device=points.device), axis=0)

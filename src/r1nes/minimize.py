@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from scipy.optimize import OptimizeResult
 
 from r1nes.history import Recorder
 from r1nes.optimizer import Optimizer
-from r1nes.parallel.engine import Advance, engine
+from r1nes.parallel.engine import asynchronous, synchronous
 from r1nes.parallel.errors import ObjectiveError
-from r1nes.parallel.evaluation import objective_of
+from r1nes.parallel.evaluation import Evaluate, objective_of
 from r1nes.parallel.interrupts import Interrupts
 from r1nes.parallel.objective import Function
 from r1nes.restarts import Search
@@ -63,7 +64,11 @@ def solve(fun: Function, settings: RunSettings) -> Result:
     objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        advance = stack.enter_context(engine(objective, search, interrupts, settings))
+        if settings.asynchronous:
+            advance = stack.enter_context(asynchronous(objective, interrupts, settings)).advance
+        else:
+            evaluate = stack.enter_context(synchronous(objective, search, settings))
+            advance = partial(_advance, evaluate, interrupts)
         save = _no_file
         if path is not None:
             save = _kept(path, fun, settings, search, recorder, stack, resumes=resumes)
@@ -80,7 +85,7 @@ def solve(fun: Function, settings: RunSettings) -> Result:
 def _run(
     search: Search,
     recorder: Recorder,
-    advance: Advance,
+    advance: Callable[[Optimizer], None],
     callback: Callable[[OptimizeResult], object] | None,
     interrupts: Interrupts,
     save: Callable[[], None],
@@ -89,19 +94,27 @@ def _run(
     try:
         while search.continues():
             optimizer = search.optimizer
-            generation = optimizer.generation
+            generation = optimizer.counts.generation
             advance(optimizer)
-            if optimizer.generation == generation:  # asynchronous, and the budget is spent
+            if optimizer.counts.generation == generation:  # asynchronous, and the budget is spent
                 continue
             recorder.record(optimizer)
             save()
             if callback is not None:
-                with interrupts.allowed():
+                with interrupts.allowed:
                     if _stops(callback, optimizer.result):
                         return "callback"
     except KeyboardInterrupt:
         return "interrupt"
     return ""
+
+
+def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
+    """Ask for one generation, evaluate it and tell its values."""
+    X = optimizer.ask()
+    with interrupts.allowed:
+        values = evaluate(X)
+    optimizer.tell(X, values)
 
 
 def _stops(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:

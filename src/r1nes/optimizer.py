@@ -12,19 +12,24 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, host
-from r1nes.arrays.compiled import numba_available, pays_off
+from r1nes.arrays.compiled import numba_available, repaying_generation
 from r1nes.bounds import Box
-from r1nes.counts import Counts, count
+from r1nes.counts import Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
 from r1nes.sampling.sources import source_of
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings, takes
-from r1nes.stopping import RUNNING, STATUS, Stopping, describe, succeeded
+from r1nes.stopping import Stopping
 from r1nes.storage import checkpoint
 from r1nes.strategies import Method, Strategy, name_of
 from r1nes.strategies.protocol import compiled, placed, update_streamed
+
+
+def count(name: str, meaning: str) -> Any:
+    """Return a read-only property that shows one of the ``counts`` of an Optimizer."""
+    return property(lambda optimizer: getattr(optimizer.counts, name), doc=meaning)
 
 
 class Optimizer:
@@ -82,9 +87,10 @@ class Optimizer:
             n,
             orthogonal=method.orthogonal,
         )
+        self._buffer: Any = None  # of the noise: fresh memory costs more than filling it
         kind = Asynchronous if settings.asynchronous else Synchronous
-        self._matching: Matching = kind(self._noise, n, mean.size, settings.array_type)
-        self._numbers = n * mean.size  # per generation
+        self._matching: Matching = kind(n, mean.size, settings.array_type)
+        self._numba_from = repaying_generation(n * mean.size)
         self._numba_considered = False
         self.counts = Counts(best_x=settings.array_type.array(mean))
 
@@ -113,16 +119,14 @@ class Optimizer:
             streaming: Whether to return an iterable that makes one point after the other, in the same array,
                 instead of holding all of them. Pass it to ``tell`` as ``X``.
         """
-        if not self._numba_considered and pays_off(
-            self.generation + 1, self.popsize * len(self.strategy.mean)
-        ):
+        if self.counts.generation >= self._numba_from and not self._numba_considered:
             self._activate_numba()
         if streaming:
             return self._stream()
         if out is not None and self.settings.array_type.library != "numpy":
             raise ValueError(f"out needs NumPy arrays, but x0 is one of {self.settings.array_type.library}")
         try:
-            noise = self._matching.draw(self.generation + 1)
+            noise = self._draw() if self._matching.pending is None else self._matching.pending
             points = _points(self.strategy, self._box, noise, out)
         except MemoryError:
             size = f"{self.popsize} points of {len(self.strategy.mean)} variables"
@@ -132,11 +136,21 @@ class Optimizer:
         self._matching.asked(noise, points)
         return points
 
+    def _draw(self) -> Any:
+        """Return the noise of the next generation or, if asynchronous, of the next point."""
+        counts, n = self.counts, self.popsize
+        if self.settings.asynchronous:
+            generation, row = divmod(counts.drawn, n)
+            counts.drawn += 1
+            return self._noise.rows(generation + 1, row, row + 1)
+        self._buffer = self._noise.draw(counts.generation + 1, 0, n, self._buffer)
+        return self._buffer
+
     def _stream(self) -> Stream:
         if not isinstance(self._matching, Synchronous):
             raise ValueError("streaming must be False if asynchronous, where ask returns one point at a time")
         sample = partial(_points, self.strategy, self._box)
-        stream = Stream(sample, self._noise, self.generation + 1, self.popsize, self.strategy.mean)
+        stream = Stream(sample, self._noise, self.counts.generation + 1, self.popsize, self.strategy.mean)
         self._matching.asked_stream(stream)
         return stream
 
@@ -156,11 +170,11 @@ class Optimizer:
         many as a generation has. NaN ranks last. A generation of only NaN leaves the distribution unchanged;
         the tenth in a row raises FloatingPointError, after which the Optimizer can still be used.
         """
-        points, told = self._matching.told(X, values)
+        points, told, generations = self._matching.told(X, values)
         self.counts.nfev += len(told)
         if self.settings.asynchronous and len(told):
             self.counts.keep_best(points, told, int(best_first(told)[0]))
-        while (generation := self._matching.next_generation()) is not None:
+        for generation in generations:
             self._step(*generation)
 
     def _step(self, noise: Any, points: Array | Stream, told: Array) -> None:
@@ -171,13 +185,12 @@ class Optimizer:
             self.strategy = self.strategy.update(noise, utilities)
         if self._box is not None:
             self.strategy = self.strategy.capped(self._box.limits)
-        self.counts.keep_best(points, told, first)
-        self._stopping.observe(ranked, self.generation + 1, self.strategy)
-        self.counts.finish_generation(ranked, self.strategy)
+        self._stopping.observe(ranked, self.counts.generation + 1, self.strategy)
+        self.counts.finish_generation(points, told, first, ranked, self.strategy)
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
-        return self._stopping.reasons(self.nfev, self.generation, self.strategy)
+        return self._stopping.reasons(self.counts.nfev)
 
     @property
     def mean(self) -> Array:
@@ -188,17 +201,14 @@ class Optimizer:
     @property
     def result(self) -> OptimizeResult:
         """The run so far: the best point ever evaluated, its value, and whether and why the run ended."""
-        stop, counts = self.stop(), self.counts
+        counts, stopping = self.counts, self._stopping
         result: OptimizeResult = OptimizeResult()
         result.update(
             x=copied(counts.best_x),
             fun=counts.best,
             nfev=counts.nfev,
             nit=counts.earlier + counts.generation,
-            success=succeeded(stop, self.settings.ftarget),
-            status=STATUS[next(iter(stop))] if stop else RUNNING,
-            message=describe(stop),
-            stop=stop,
+            **stopping.outcome(counts.nfev),
             sigma=self.strategy.sigma,
             nan_count=counts.nan_count,
             restarts=counts.restart,
@@ -229,13 +239,12 @@ class Optimizer:
 
     def state(self) -> dict[str, Any]:
         """Return everything the run depends on, as plain values and NumPy arrays."""
-        self.counts.drawn = self._matching.drawn
         strategy = {each.name: getattr(self.strategy, each.name) for each in fields(self.strategy)}
         return {
             "settings": self.settings.to_plain(),
             "strategy": _on_host(strategy),
             "stopping": self._stopping.state(),
-            "asked": self._matching.is_waiting,
+            "asked": self._matching.pending is not None,
             "counts": _on_host(self.counts.state()),
         }
 
@@ -250,9 +259,8 @@ class Optimizer:
         """Continue from ``state``, which belongs to an Optimizer with the same settings."""
         array_type = self.settings.array_type
         self.strategy = placed(self.strategy, array_type, **state["strategy"])
-        self._stopping.restore(state["stopping"])
+        self._stopping.restore(state["stopping"], self.strategy)
         self.counts = Counts.from_state(state["counts"], array_type)
-        self._matching.drawn = self.counts.drawn
         if state["asked"]:
             self.ask()
 

@@ -1,8 +1,8 @@
 """Reasons to stop, as {name: value}.
 
-A run ends by itself: whatever the objective does, one of the reasons below comes true. A limit that is
-None, or a tolerance of 0, is off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow`` and
-``minus_inf`` always watch.
+Every run ends by itself: whatever the objective does, one of the reasons below applies eventually. A limit of
+None and a tolerance of 0 are off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow`` and
+``minus_inf`` are always on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MESSAGES = {
     "max_evals": "Another generation would exceed max_evals",
     "max_seconds": "The time limit was reached",
     "stagnation": "Many generations were no better than as many before them",
-    "condition": "The covariance matrix is too ill-conditioned to go on",
+    "condition": "The covariance matrix is too ill-conditioned to continue",
     "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
     "minus_inf": "The objective returned -inf, which no other point can beat",
     "callback": "callback raised StopIteration",
@@ -39,24 +39,19 @@ RUNNING = -1
 CONVERGED = {"xtol", "ftol", "flat"}
 
 OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
-FLAT_GENERATIONS = 20  # in a row, after which a constant objective is believed to be one
+FLAT_GENERATIONS = 20  # generations in a row with equal values before the objective counts as constant
 
 
 def describe(stop: dict[str, float]) -> str:
-    """The reasons in words."""
+    """Return the reasons in words."""
     if not stop:
         return "The run has not ended."
     return " ".join(f"{MESSAGES[reason]} ({reason} = {value:.6g})." for reason, value in stop.items())
 
 
-def succeeded(stop: dict[str, float], ftarget: float | None) -> bool:
-    """Whether the run found what it was sent for: the target if there is one, else convergence."""
-    return "ftarget" in stop if ftarget is not None else not CONVERGED.isdisjoint(stop)
-
-
 @dataclass(slots=True)
 class Stopping:
-    """Watches a run: ``observe`` every generation, ``reasons`` at any time."""
+    """Watches a run: ``observe`` every generation, ask for ``reasons`` at any time."""
 
     dim: int
     popsize: int
@@ -69,19 +64,20 @@ class Stopping:
     max_condition: float
 
     best: float = math.inf
-    bests: deque[float] = field(init=False)  # of the last generations: the window of ftol
+    bests: deque[float] = field(init=False)  # best values of the last generations: the window of ftol
     era: list[float] = field(default_factory=list)  # best values since the last comparison for stagnation
     era_length: int = field(init=False)
-    era_median: float = math.nan  # of the era before
+    era_median: float = math.nan  # of the previous era
     stagnant: int = 0  # generations that were no better than as many before them
-    largest: float = field(init=False)  # standard deviation
+    largest: float = field(init=False)  # standard deviation beyond which arithmetic overflows
     flat: int = 0  # generations in a row whose values were all equal
     condition: float = 1.0
+    ends: dict[str, float] = field(default_factory=dict)  # reasons found in the last generation
     began: float = field(default_factory=time.monotonic)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Return the watch that ``settings`` ask for."""
+        """Return a watch with the limits and tolerances of ``settings``."""
         limit = settings.max_condition
         return cls(
             dim=settings.start.size,
@@ -96,14 +92,14 @@ class Stopping:
         )
 
     def __post_init__(self) -> None:
-        """The windows: 30 evaluations per variable is the time in which a distribution takes shape."""
+        """Set the windows; a distribution adapts its shape within about 30 evaluations per variable."""
         window = 10 + math.ceil(30 * self.dim / self.popsize)
         self.bests = deque(maxlen=window)
         self.era_length = 1000 + 10 * window
         self.largest = float(np.finfo(self.dtype).max) ** 0.25  # where squares of squares overflow
 
     def observe(self, ranked: Array, generation: int, strategy: Strategy) -> None:
-        """Take note of a generation's values, best first, and of the distribution that came of them."""
+        """Record the values of a generation, best first, and check the distribution that resulted."""
         best, worst = float(ranked[0]), float(ranked[-1])
         if best < self.best:
             self.best = best
@@ -114,33 +110,48 @@ class Stopping:
             self._compare_eras(generation)
         if generation % self.dim == 0:  # shapes change on this time scale; for xNES it costs O(d³)
             self.condition = strategy.condition()
+        self.ends = self._ends_of_search(strategy)
 
     def _compare_eras(self, generation: int) -> None:
-        """Stagnation is told from medians over long times: one lucky early point proves nothing."""
+        """Compare medians over long times, because one lucky early point proves nothing."""
         median = float(np.median(self.era))
         self.stagnant = len(self.era) if median >= self.era_median else 0
         self.era_median = median
         self.era_length = max(self.era_length, generation // 5)
         self.era.clear()
 
-    def reasons(self, nfev: int, generation: int, strategy: Strategy) -> dict[str, float]:
-        """Why to stop now; empty while the run should go on."""
+    def reasons(self, nfev: int) -> dict[str, float]:
+        """Return the reasons to stop after ``nfev`` evaluations; empty while the run should continue."""
         stop: dict[str, float] = {}
         if self.ftarget is not None and self.best <= self.ftarget:
             stop["ftarget"] = self.best
         if self.best == -math.inf:
             stop["minus_inf"] = self.best
-        if generation > 0:
-            self._ends_of_search(strategy, stop)
+        stop |= self.ends
         if self.max_evals is not None and nfev + self.popsize > self.max_evals:
             stop["max_evals"] = nfev
         if self.max_seconds is not None and (seconds := self.seconds()) >= self.max_seconds:
             stop["max_seconds"] = seconds
         return stop
 
-    def _ends_of_search(self, strategy: Strategy, stop: dict[str, float]) -> None:
+    def outcome(self, nfev: int) -> dict[str, Any]:
+        """Return the entries of a result that say whether and why the run ended.
+
+        It succeeds if it reaches the target or, without a target, converges.
+        """
+        stop = self.reasons(nfev)
+        return {
+            "success": "ftarget" in stop if self.ftarget is not None else not CONVERGED.isdisjoint(stop),
+            "status": STATUS[next(iter(stop))] if stop else RUNNING,
+            "message": describe(stop),
+            "stop": stop,
+        }
+
+    def _ends_of_search(self, strategy: Strategy) -> dict[str, float]:
+        """Return the reasons that follow from the distribution and from the values of generations."""
+        stop: dict[str, float] = {}
         least, most = strategy.largest_std()
-        if not (self.xtol < least and most < self.largest):  # NaN too
+        if not (self.xtol < least and most < self.largest):  # also if NaN
             largest_std = float(strategy.stds().max())
             if largest_std <= self.xtol:
                 stop["xtol"] = largest_std
@@ -149,27 +160,30 @@ class Stopping:
         if self.flat >= FLAT_GENERATIONS:
             stop["flat"] = self.bests[-1]
         elif self.ftol > 0 and len(self.bests) == self.bests.maxlen:
-            differs = abs(self.bests[-1] - self.bests[0]) > self.ftol  # as all values would, at more cost
+            differs = abs(self.bests[-1] - self.bests[0]) > self.ftol  # cheaper than comparing all values
             if not differs and (spread := max(self.bests) - min(self.bests)) <= self.ftol:
                 stop["ftol"] = spread
         if self.stagnant:
             stop["stagnation"] = self.stagnant
         if not self.condition < self.max_condition:
             stop["condition"] = self.condition
+        return stop
 
     def state(self) -> dict[str, Any]:
-        """What ``restore`` needs to watch on from here; the clock goes on from the time that has passed."""
+        """Return what ``restore`` needs to continue from here, including the time passed so far."""
         observed = {name: getattr(self, name) for name in OBSERVED}
         return observed | {"bests": list(self.bests), "era": list(self.era), "seconds": self.seconds()}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Watch on from where ``state`` was taken."""
+    def restore(self, state: dict[str, Any], strategy: Strategy) -> None:
+        """Continue from ``state``, with the distribution ``strategy``."""
         for name in OBSERVED:
             setattr(self, name, state[name])
         self.bests.extend(state["bests"])
         self.era.extend(state["era"])
         self.began = time.monotonic() - state["seconds"]
+        if self.bests:
+            self.ends = self._ends_of_search(strategy)
 
     def seconds(self) -> float:
-        """How long the run has been going on."""
+        """Return how long the run has taken so far."""
         return time.monotonic() - self.began

@@ -87,7 +87,7 @@ def test_a_compiled_step_agrees_to_rounding(method: str, d: int) -> None:
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method=method, rng=1)
     for _ in range(100):
         X = optimizer.ask()
-        noise, fast = optimizer._matching.draw(0), replace(optimizer.strategy, fast=True)
+        noise, fast = optimizer._matching.pending, replace(optimizer.strategy, fast=True)
         np.testing.assert_allclose(fast.sample(noise), X, rtol=1e-12, atol=1e-12)
         w = assign(np.sort(rosenbrock(X)), best_first(rosenbrock(X)), optimizer.settings.weights)
         fast = fast.update(noise, w)

@@ -32,7 +32,7 @@ def handler(function: Any) -> Iterator[None]:
 
 
 def test_it_comes_at_once_where_it_is_allowed() -> None:
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.allowed():
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.allowed:
         press()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -40,19 +40,19 @@ def test_it_comes_at_once_where_it_is_allowed() -> None:
 def test_it_waits_where_it_is_not() -> None:
     with Interrupts() as interrupts:
         press()
-        with pytest.raises(KeyboardInterrupt), interrupts.allowed():
+        with pytest.raises(KeyboardInterrupt), interrupts.allowed:
             raise AssertionError
 
 
 def test_another_handler_still_does_what_it_does() -> None:
     seen: list[int] = []
     with handler(lambda number, _: seen.append(number)), Interrupts() as interrupts:
-        with interrupts.allowed():
+        with interrupts.allowed:
             press()
             assert seen == [signal.SIGINT]
         press()
         assert len(seen) == 1
-        with interrupts.allowed():
+        with interrupts.allowed:
             assert len(seen) == 2
 
 

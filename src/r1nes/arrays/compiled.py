@@ -13,6 +13,7 @@ call, changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
@@ -112,9 +113,10 @@ def _keyed(function: Callable[P, R]) -> Callable[P, R]:
     return update_wrapper(FunctionType(code, function.__globals__, closure=(CellType(sources),)), function)
 
 
-def pays_off(generations: int, numbers: int) -> bool:
-    """Return whether ``generations`` of so many ``numbers`` each repay the time that loading numba takes.
+def repaying_generation(numbers: int) -> int:
+    """The generation, counted from 0, from which on the compiled path repays the time to load numba.
 
-    The answer depends on the run alone, not on a clock, so that a run can be repeated bit for bit.
+    ``numbers`` are those of one generation. The answer depends on the run alone, not on a clock, so that the
+    run can be repeated bit for bit.
     """
-    return generations * (SAVING + SAVING_PER_NUMBER * numbers) > PATIENCE
+    return math.floor(PATIENCE / (SAVING + SAVING_PER_NUMBER * numbers))

@@ -8,9 +8,10 @@ or JAX is in this module, which imports them only if the user already has or if 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,25 +169,26 @@ def like(values: Array, x: Array) -> Array:
     return namespace(x).asarray(values, dtype=x.dtype, device=device, copy=True)
 
 
+class Operations(NamedTuple):
+    """The functions that arithmetic on the arrays of one library needs."""
+
+    xp: Any  # the namespace of the array API standard
+    like: Callable[[Array], Array]  # from a NumPy array to one of this library, on the same device
+    host: Callable[[Any], Array]  # and back
+
+
+def operations(x: Array) -> Operations:
+    """The operations for arrays like ``x``."""
+    if type(x) is np.ndarray:
+        return Operations(np, np.asarray, np.asarray)
+    return Operations(namespace(x), lambda values: like(values, x), host)
+
+
 def zeros(shape: tuple[int, ...], x: Array) -> Array:
     """Zeros with the library, dtype and device of ``x``."""
     if type(x) is np.ndarray:
         return np.zeros(shape, x.dtype)
     return namespace(x).zeros(shape, dtype=x.dtype, device=x.device)
-
-
-def stacked(rows: list[Array], x: Array) -> Array:
-    """Stack ``rows`` into a matrix. NumPy rows must be views of ``x``, which is then returned as is."""
-    return x if type(x) is np.ndarray else namespace(x).stack(rows)
-
-
-def joined(rows: list[Array], x: Array) -> Array:
-    """Stack ``rows`` into a matrix. NumPy rows are copied into ``x``: a new array would double the cost."""
-    if type(x) is not np.ndarray:
-        return namespace(x).stack(rows)
-    for i, row in enumerate(rows):
-        x[i] = row
-    return x
 
 
 def copied(x: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from r1nes.arrays.libraries import Array, namespace, on_host
+from r1nes.arrays.libraries import Array, namespace
 
 TILE = 2**18  # numbers; about the size of an L2 cache
 MIN_COLUMNS = 2**9  # the narrowest tile, however many rows it has
@@ -28,15 +28,16 @@ def column_slices(n: int, d: int) -> list[slice]:
 
 def new_buffer(noise: Array, d: int) -> Buffer:
     """An uninitialised (len(noise), d) array for NumPy noise; None for other libraries."""
-    return np.empty((len(noise), d), noise.dtype) if on_host(noise) else None
+    return np.empty((len(noise), d), noise.dtype) if type(noise) is np.ndarray else None
 
 
-def compute_tiles(formula: Callable[..., Array], X: Buffer) -> Array:
-    """Evaluate ``formula`` for every column and return the result.
+def compute_tiles(formula: Callable[..., Array], noise: Array, d: int, out: Array | None) -> Array:
+    """Evaluate ``formula`` for every column and return the result, (len(noise), d), in ``out`` if given.
 
-    ``formula`` receives a slice of columns and, if the buffer ``X`` is an array, the part of ``X`` to write
-    to as its ``out`` argument.
+    ``formula`` receives a slice of columns and, for NumPy arrays, the part of the result to write to as its
+    ``out`` argument.
     """
+    X = new_buffer(noise, d) if out is None else out
     if X is None:
         return formula(ALL)
     if X.size <= TILE:  # the common case, kept cheap
@@ -52,7 +53,7 @@ def accumulate_tiles(formula: Callable[[slice], tuple[Array, Array]], n: int, su
     ``formula`` receives a slice of columns and returns the terms for the first row of ``sums`` and for all
     other rows. It reads ``n`` rows of noise, which determines the size of a tile.
     """
-    if not on_host(sums):
+    if type(sums) is not np.ndarray:
         xp, (first, others) = namespace(sums), formula(ALL)
         return sums + xp.concat([first[None, :], xp.reshape(others, (-1, sums.shape[1]))])
     for c in column_slices(n, sums.shape[1]):

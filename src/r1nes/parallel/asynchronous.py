@@ -31,7 +31,7 @@ class AsynchronousLoop:
             self._submit(optimizer)
             if not self._under_way:
                 return
-            with self._interrupts.allowed():
+            with self._interrupts.allowed:
                 outcomes = self._backend.collect()
             most_losses = 0
             for ticket, outcome in outcomes:
@@ -46,7 +46,7 @@ class AsynchronousLoop:
                 else:
                     optimizer.tell(x[None], self._policy.final_values(1, 1, outcome.reason))
             if most_losses:
-                with self._interrupts.allowed():
+                with self._interrupts.allowed:
                     self._backend.recover(most_losses)
 
     def _submit(self, optimizer: Optimizer) -> None:

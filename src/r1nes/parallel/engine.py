@@ -1,13 +1,10 @@
-"""The way a run evaluates: synchronous, by replicas, or asynchronous."""
+"""The ways in which a run evaluates: synchronously, here or elsewhere, and asynchronously."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
-from r1nes.optimizer import Optimizer
 from r1nes.parallel.asynchronous import AsynchronousLoop
 from r1nes.parallel.backend import RetryPolicy
 from r1nes.parallel.evaluation import Evaluate, backend_for, evaluator
@@ -17,44 +14,27 @@ from r1nes.parallel.replicas import Replicas
 from r1nes.restarts import Search
 from r1nes.settings import RunSettings
 
-Advance = Callable[[Optimizer], None]
+
+def synchronous(
+    objective: Objective, search: Search, settings: RunSettings
+) -> AbstractContextManager[Evaluate]:
+    """A function from the points of a generation to their values; the context ends the workers it started."""
+    workers, vectorized, timeout = settings.workers, settings.vectorized, settings.timeout
+    if isinstance(workers, Replicas) and not vectorized:
+        return workers.evaluator(objective, search, timeout)
+    return evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
 
 
 @contextmanager
-def engine(
-    objective: Objective,
-    search: Search,
-    interrupts: Interrupts,
-    settings: RunSettings,
-) -> Iterator[Advance]:
-    """A function that takes an Optimizer through one generation; the context ends the workers it started.
-
-    If the budget of an asynchronous run is spent, the function returns before the generation is complete.
-    """
-    workers, vectorized, timeout = settings.workers, settings.vectorized, settings.timeout
-    if settings.asynchronous:
-        _check_asynchronous(workers, vectorized)
-        policy = RetryPolicy(objective.nan_on_failure)
-        with backend_for(workers, objective, timeout) as backend:
-            yield AsynchronousLoop(backend, interrupts, policy).advance
-    elif isinstance(workers, Replicas) and not vectorized:
-        with workers.evaluator(objective, search, timeout) as evaluate:
-            yield partial(_advance, evaluate, interrupts)
-    else:
-        with evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout) as evaluate:
-            yield partial(_advance, evaluate, interrupts)
-
-
-def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
-    X = optimizer.ask()
-    with interrupts.allowed():
-        values = evaluate(X)
-    optimizer.tell(X, values)
-
-
-def _check_asynchronous(workers: Any, vectorized: bool) -> None:
+def asynchronous(
+    objective: Objective, interrupts: Interrupts, settings: RunSettings
+) -> Iterator[AsynchronousLoop]:
+    """A loop that keeps all workers busy; the context ends the workers it started."""
+    workers, vectorized = settings.workers, settings.vectorized
     if vectorized or isinstance(workers, Replicas) or callable(workers) or workers == 1:
         raise ValueError(
             f"asynchronous=True needs workers that take one point each: processes, threads, an Executor or a "
             f"Dask client; got workers={workers!r}, vectorized={vectorized}"
         )
+    with backend_for(workers, objective, settings.timeout) as backend:
+        yield AsynchronousLoop(backend, interrupts, RetryPolicy(objective.nan_on_failure))

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r1nes.arguments import count, positive
+from r1nes.arguments import count
 from r1nes.arrays import Array, ArrayType, host
 from r1nes.parallel.backend import Backend, Lost, RetryPolicy, Ticket
 from r1nes.parallel.dask import DaskConnection
-from r1nes.parallel.errors import ObjectiveError
 from r1nes.parallel.executors import dask_backend, executor_backend
 from r1nes.parallel.objective import Function, Objective
 from r1nes.parallel.processes import ProcessBackend
@@ -25,15 +24,11 @@ Map = Callable[[Callable[[Array], float], Iterable[Array]], Iterable[float]]
 Evaluate = Callable[[Array], Array]
 Rows = NDArray[np.intp]
 
-ON_FAILURE = ("raise", "worst")
-
 
 def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_type: ArrayType) -> Objective:
-    """Check ``fun`` and ``on_failure`` and combine them for workers; points are of ``array_type``."""
+    """Return ``fun`` as workers call it; its points are of ``array_type``."""
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {fun!r}")
-    if on_failure not in ON_FAILURE:
-        raise ValueError(f"on_failure must be one of {', '.join(ON_FAILURE)}, got {on_failure!r}")
     other_than_numpy = None if array_type.library == "numpy" else array_type
     return Objective(fun, args, nan_on_failure=on_failure == "worst", array_type=other_than_numpy)
 
@@ -52,8 +47,7 @@ def evaluator(
         if timeout is not None:
             raise ValueError(f"timeout needs workers that can be ended or given up, got workers={workers!r}")
         if workers == 1:
-            values_of = objective.values_at_once if vectorized else objective.values
-            yield partial(_evaluate_here, values_of)
+            yield objective.evaluate_at_once if vectorized else objective.evaluate
         else:
             yield partial(_evaluate_by_map, workers, objective)
         return
@@ -65,8 +59,6 @@ def evaluator(
 @contextmanager
 def backend_for(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Backend[Array]]:
     """The backend that ``workers`` asks for; the context ends the processes or threads that it started."""
-    if timeout is not None:
-        timeout = positive("timeout", timeout)
     with ExitStack() as stack:
         backend = _backend(workers, objective, timeout, stack)
         stack.callback(backend.end)
@@ -91,13 +83,6 @@ def _backend(workers: Any, objective: Objective, timeout: float | None, stack: E
             f"{objective.array_type.library}, which does not survive the fork of a process; got {workers!r}"
         )
     return ProcessBackend(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
-
-
-def _evaluate_here(values_of: Callable[[Array], list[float] | Array], points: Array) -> Array:
-    try:
-        return np.asarray(values_of(points))
-    except Exception as error:
-        raise ObjectiveError(error) from error
 
 
 def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:

@@ -17,7 +17,9 @@ class Interrupts:
 
     def __init__(self) -> None:
         """Start with interrupts deferred and none pending."""
-        self._block = _AllowedBlock(self)
+        self.allowed = _AllowedBlock(
+            self
+        )  # a context in which Ctrl-C takes effect at once, also a pending one
         self._allowed = False
         self._pending: tuple[int, FrameType | None] | None = None
         self._previous: Any = None
@@ -36,10 +38,6 @@ class Interrupts:
         """Restore the previous handler."""
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
-
-    def allowed(self) -> _AllowedBlock:
-        """A context in which interrupts take effect at once, including a pending one."""
-        return self._block
 
     def allow(self) -> None:
         """Let interrupts take effect from now on, a pending one at once."""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from r1nes.arrays import Array, ArrayType, copied, host
 from r1nes.parallel.errors import ObjectiveError
 
@@ -40,7 +42,8 @@ class Objective:
 
     def values(self, points: Array) -> list[float]:
         """Return the values of the rows of ``points``, one call each; ``fun`` may keep and modify a row."""
-        points, fun, args = copied(points), self.fun, self.args
+        fun, args = self.fun, self.args
+        points = points.copy() if self.array_type is None else copied(points)
         values: list[float] = []
         for x in points if self.array_type is None else self.array_type.array(points):
             try:
@@ -62,6 +65,20 @@ class Objective:
                 f"got shape {values.shape} of dtype {values.dtype}"
             )
         return values.reshape(n)
+
+    def evaluate(self, points: Array) -> Array:
+        """Return the values of the rows of ``points`` in this process; raise ObjectiveError if one fails."""
+        try:
+            return np.asarray(self.values(points))
+        except Exception as error:
+            raise ObjectiveError(error) from error
+
+    def evaluate_at_once(self, points: Array) -> Array:
+        """Return the same from a single call of a vectorized ``fun``."""
+        try:
+            return self.values_at_once(points)
+        except Exception as error:
+            raise ObjectiveError(error) from error
 
     def reply(self, points: Array) -> Reply:
         """Return the values of ``points``, or the exception that ``fun`` raised.

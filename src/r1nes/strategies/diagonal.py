@@ -19,7 +19,7 @@ import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, zeros
 from r1nes.arrays.compiled import compiled, strip_width
-from r1nes.arrays.tiles import Buffer, accumulate_tiles, compute_tiles, new_buffer
+from r1nes.arrays.tiles import accumulate_tiles, compute_tiles
 from r1nes.strategies.protocol import Method, Strategy
 
 
@@ -57,9 +57,9 @@ class DiagonalGaussian(Strategy):
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = new_buffer(noise, len(self.mean)) if out is None else out
         if not self.fast:
-            return _points(self.mean, self.scales, noise, X)
+            return _points(self.mean, self.scales, noise, out)
+        X = np.empty(noise.shape) if out is None else out
         _points_loops.fast(self.mean, self.scales, noise, X)
         return X
 
@@ -113,11 +113,11 @@ class DiagonalGaussian(Strategy):
         return float(s[s.argmax()] / s[s.argmin()]) ** 2
 
     def scalars(self) -> dict[str, float]:
-        """What a history keeps of each generation: the smallest and the largest deviation."""
-        return {"min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
+        """What a history keeps of each generation: σ, the smallest and the largest deviation."""
+        return {"sigma": self.sigma, "min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
 
 
-def _points(mean: Array, scales: Array, noise: Array, X: Buffer) -> Array:
+def _points(mean: Array, scales: Array, noise: Array, out: Array | None) -> Array:
     """Points x = μ + σs, ~ N(μ, diag(σ²))."""
     xp = namespace(noise)
 
@@ -126,7 +126,7 @@ def _points(mean: Array, scales: Array, noise: Array, X: Buffer) -> Array:
         x += mean[c]
         return x
 
-    return compute_tiles(formula, X)
+    return compute_tiles(formula, noise, len(mean), out)
 
 
 def _accumulate(noise: Array, w: Array, moments: Array) -> Array:

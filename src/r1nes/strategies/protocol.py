@@ -116,13 +116,12 @@ class Strategy:
         return float(np.linalg.cond(self.cov()))
 
     def scalars(self) -> dict[str, float]:
-        """Return the numbers, beside σ, that the history keeps of each generation."""
-        return {}
+        """Return the numbers that the history keeps of each generation: σ, and others that are cheap."""
+        return {"sigma": self.sigma}
 
     def __repr__(self) -> str:
-        """The kind of distribution, its dimension, its step size and its scalars."""
-        numbers = {"sigma": self.sigma, **self.scalars()}
-        listed = ", ".join(f"{name}={value:.4g}" for name, value in numbers.items())
+        """The kind of distribution, its dimension and its scalars."""
+        listed = ", ".join(f"{name}={value:.4g}" for name, value in self.scalars().items())
         return f"{type(self).__name__}(d={len(self.mean)}, {listed})"
 
 

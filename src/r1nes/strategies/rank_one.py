@@ -33,7 +33,7 @@ import numpy as np
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
 from r1nes.arrays.compiled import compiled, jitable, kernel, strip_width
 from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
-from r1nes.arrays.tiles import ALL, Buffer, column_slices, compute_tiles, new_buffer
+from r1nes.arrays.tiles import ALL, column_slices, compute_tiles
 from r1nes.ranking import logarithmic
 from r1nes.strategies.protocol import Method, Strategy
 
@@ -95,9 +95,9 @@ class RankOneGaussian(Strategy):
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Points for standard normal ``noise``, one per row."""
-        X = new_buffer(noise, len(self.mean)) if out is None else out
         if not self.fast:
-            return _points(self.mean, self.sigma, self.u, noise, X)
+            return _points(self.mean, self.sigma, self.u, noise, out)
+        X = np.empty((len(noise), self.mean.size)) if out is None else out
         _points_loops.fast(self.mean, self.sigma, self.u, noise, X)
         return X
 
@@ -152,11 +152,15 @@ class RankOneGaussian(Strategy):
         return 1 + float(self.u @ self.u)
 
     def scalars(self) -> dict[str, float]:
-        """What a history keeps of each generation: λ and c."""
-        return {"lambda": self.log_sigma, "c": 0.5 * math.log(self.u.dot(self.u))}  # faster than @
+        """What a history keeps of each generation: σ, λ and c."""
+        return {
+            "sigma": self.sigma,
+            "lambda": self.log_sigma,
+            "c": 0.5 * math.log(self.u.dot(self.u)),
+        }  # faster than @
 
 
-def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Buffer) -> Array:
+def _points(mean: Array, sigma: float, u: Array, noise: Array, out: Array | None) -> Array:
     """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
     xp, d = namespace(noise), len(mean)
     y, z = noise[:, :d], noise[:, d:]
@@ -168,7 +172,7 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, X: Buffer) -> Arr
         x += mean[c]
         return x
 
-    return compute_tiles(formula, X)
+    return compute_tiles(formula, noise, d, out)
 
 
 def _accumulate(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:

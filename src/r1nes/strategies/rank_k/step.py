@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from r1nes.arrays import Array, copied, host, joined, like, namespace, on_host, stacked
+from r1nes.arrays import Array, Operations, operations
 from r1nes.arrays.loops import TINY
-from r1nes.arrays.tiles import Buffer, accumulate_tiles, compute_tiles
+from r1nes.arrays.tiles import accumulate_tiles, compute_tiles
 from r1nes.sampling.orthogonal import PAIRED
 from r1nes.strategies.rank_k.matrices import (
     DRIFT,
@@ -29,10 +29,10 @@ from r1nes.strategies.rank_k.matrices import (
 from r1nes.strategies.rank_k.points import FIRST, PATH_SIGMA, SIGNAL
 
 
-def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, X: Buffer) -> Array:
+def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array, out: Array | None) -> Array:
     """Points x = μ + σDMy, of covariance σ²DM²D."""
-    xp = namespace(noise)
-    P = (noise @ V.T) * like(np.expm1(c), noise)
+    xp, like, _ = operations(noise)
+    P = (noise @ V.T) * like(np.expm1(c))
 
     def formula(cols: slice, **into: Array) -> Array:
         x: Array = xp.matmul(P, V[:, cols], **into)
@@ -41,17 +41,19 @@ def points(mean: Array, sigma: float, D: Array, V: Array, c: Array, noise: Array
         x += mean[cols]
         return x
 
-    return compute_tiles(formula, X)
+    return compute_tiles(formula, noise, len(mean), out)
 
 
-def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tuple[Array, Array]:
+def gather(
+    ops: Operations, V: Array, noise: Array, w: Array, sums: Array, numbers: Array
+) -> tuple[Array, Array]:
     """With Σ w y², Σ w y and PᵀWY added to rows of ``sums``; Σ w, both Σ w², and n added to ``numbers``.
 
     The first row of ``w`` is for the mean, so for Σ w y; the second one for the covariance.
     """
-    n = len(noise)
+    n, (xp, like, host) = len(noise), ops
     P = host(noise @ V.T)
-    weights, of_squares = like(np.concatenate([w[:1], P.T * w[1]]), noise), like(w[1], noise)
+    weights, of_squares = like(np.concatenate([w[:1], P.T * w[1]])), like(w[1])
 
     def formula(cols: slice) -> tuple[Array, Array]:
         y = noise[:, cols]
@@ -59,10 +61,11 @@ def gather(V: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> tup
 
     numbers += np.array([w[1].sum(), w[1] @ w[1], w[0] @ w[0], n])
     last = accumulate_tiles(formula, n, sums[SIGNAL:])
-    return sums if on_host(sums) else namespace(sums).concat([sums[:SIGNAL], last]), numbers
+    return sums if xp is np else xp.concat([sums[:SIGNAL], last]), numbers
 
 
 def step(
+    ops: Operations,
     rows: Array,
     c: Array,
     log_sigma: float,
@@ -78,12 +81,12 @@ def step(
 ) -> tuple[Array, Array, float, float, float]:
     """The next state, c, λ, noise in the signal of D, and largest of D."""
     mean, D, path, signal, path_sigma = (rows[i] for i in range(FIRST))
-    V, xp, d = rows[FIRST:], namespace(rows), rows.shape[1]
+    V, d = rows[FIRST:], rows.shape[1]
     sampled, whitened, weighted = sums[SIGNAL], sums[PATH_SIGMA], sums[FIRST:]  # Σ w y², Σ w y, PᵀWY
     total, n = float(numbers[0]), float(numbers[3])
     of_shape, of_mean = float(numbers[1]), float(numbers[2])  # Σ w²
     mu = 1 / (of_mean + 1 / n)  # μ_eff, the effective number of selected samples
-    walked = D * _stretched(whitened, V, c)  # Σ w (x − μ)/σ
+    walked = D * _stretched(ops, whitened, V, c)  # Σ w (x − μ)/σ
     mean = mean + rate_mean * math.exp(log_sigma) * (walked + DRIFT / math.sqrt(mu) * path)
 
     # The path p_σ, and what its length makes of λ.
@@ -101,7 +104,7 @@ def step(
     path = (1 - c_path) * path
     if excess < begun * (1.4 + 2 / (d + 1)):  # not longer than a steady state allows
         path += math.sqrt(c_path * (2 - c_path) * mu) * walked
-    followed = _stretched(path / D, V, -c)  # ŷ
+    followed = _stretched(ops, path / D, V, -c)  # ŷ
     squares = sampled + followed * followed / mu
     weighted += (V @ followed / mu)[:, None] * followed
 
@@ -112,52 +115,61 @@ def step(
     power = float(signal @ signal)  # (d − 1) ρ times the noise
     heard = max(0.0, 1 - NOISE * (d - 1) * signal_noise / power) if power > 0 else 0.0  # 1 − s/ρ
     rate = min(0.7, 0.6 * rate_scales * mu / math.sqrt(d)) * heard
-    delta = xp.clip(0.5 * rate * _gradient_of_scales(squares, weighted, V, c), -1, 1)
+    delta = ops.xp.clip(0.5 * rate * _gradient_of_scales(ops, squares, weighted, V, c), -1, 1)
 
     # The layer.
     rate = min(0.5, 5 * rate_shape * mu / (3 * d + 10))
-    within, rest, between = natural_gradient(weighted, float(squares.sum()), total + 1 / mu, V)
-    V, c = _turned(V, c, rate, within, rest, between, shrinking)
+    within, rest, between = natural_gradient(ops, weighted, float(squares.sum()), total + 1 / mu, V)
+    V, c = _turned(ops, V, c, rate, within, rest, between, shrinking)
     log_sigma += 0.5 * rate_sigma * rate * rest
     if delta.any():
-        V = _transport(V, c, delta)
+        V = _transport(ops, V, c, delta)
     shift = float(delta.mean())
-    D = D * xp.exp(delta - shift)
-    rows = joined([mean, D, path, signal, path_sigma, *V], sums)
+    D = D * ops.xp.exp(delta - shift)
+    rows = _joined(ops, [mean, D, path, signal, path_sigma, *V], sums)
     return rows, c, log_sigma + shift, signal_noise, float(D[D.argmax()])  # faster than max
 
 
-def natural_gradient(weighted: Array, power: float, total: float, V: Array) -> tuple[Array, float, Array]:
+def natural_gradient(
+    ops: Operations, weighted: Array, power: float, total: float, V: Array
+) -> tuple[Array, float, Array]:
     """G_V (k, k), τ and H (k, d), from PᵀWY, Σ w‖y‖² and S = Σ w; H takes the place of PᵀWY."""
     k, d = V.shape
-    within = host(weighted @ V.T)  # PᵀWP, since P = YVᵀ
+    within = ops.host(weighted @ V.T)  # PᵀWP, since P = YVᵀ
     rest = (power - float(within.trace())) / (d - k) - total  # (2)
-    weighted -= like(within, V) @ V  # (3)
+    weighted -= ops.like(within) @ V  # (3)
     for i in range(k):
         within[i, i] -= total  # (1)
     return within, rest, weighted
 
 
-def _stretched(y: Array, V: Array, c: Array) -> Array:
+def _stretched(ops: Operations, y: Array, V: Array, c: Array) -> Array:
     """M y; with −c for c, M⁻¹ y."""
-    return y + (V @ y * like(np.expm1(c), V)) @ V
+    return y + (V @ y * ops.like(np.expm1(c))) @ V
 
 
-def _gradient_of_scales(squares: Array, weighted: Array, V: Array, c: Array) -> Array:
+def _gradient_of_scales(ops: Operations, squares: Array, weighted: Array, V: Array, c: Array) -> Array:
     """The diagonal of G across what has grown, less its mean: (5)."""
     t = -np.expm1(-2 * np.maximum(c, 0))
-    along = host(weighted @ V.T)  # PᵀWP
-    across = copied(squares)
-    share = namespace(squares).ones_like(squares)  # of each coordinate that is left
+    along = ops.host(weighted @ V.T)  # PᵀWP
+    across = ops.xp.asarray(squares, copy=True)
+    share = ops.xp.ones_like(squares)  # of each coordinate that is left
     for i in range(c.size):
         if t[i] > 0:
-            across -= float(t[i]) * V[i] * (2 * weighted[i] - like(along[i] * t, V) @ V)
+            across -= float(t[i]) * V[i] * (2 * weighted[i] - ops.like(along[i] * t) @ V)
             share -= float(t[i] * (2 - t[i])) * V[i] * V[i]
     return across - share * float(across.sum() / share.sum())
 
 
 def _turned(
-    V: Array, c: Array, rate: float, within: Array, rest: float, between: Array, shrinking: int
+    ops: Operations,
+    V: Array,
+    c: Array,
+    rate: float,
+    within: Array,
+    rest: float,
+    between: Array,
+    shrinking: int,
 ) -> tuple[Array, Array]:
     """V and c after a step along (4): turned out of their span, and within it by an eigenproblem."""
     k = c.size
@@ -172,30 +184,30 @@ def _turned(
     g, U = np.linalg.eigh(root.reshape(-1, 1) * (rate * within) * root)
     grown = (U * np.exp(_clipped(g, -1, 1))) @ U.T
     variances, U = np.linalg.eigh(stretch.reshape(-1, 1) * grown * stretch)  # ascending: shrinking ones first
-    V = like(U.T, V) @ V + like(U.T * turn, V) @ between
+    V = ops.like(U.T) @ V + ops.like(U.T * turn) @ between
 
     c = 0.5 * np.log(np.maximum(variances, TINY))
     c[:shrinking] = _clipped(c[:shrinking] + PULL * rate, SHORTEST, -LEAST)
     c[shrinking:] = _clipped(c[shrinking:], LEAST, LONGEST)
-    return orthonormalise(V, c), c
+    return orthonormalise(ops, V, c), c
 
 
-def _transport(V: Array, c: Array, delta: Array) -> Array:
+def _transport(ops: Operations, V: Array, c: Array, delta: Array) -> Array:
     """V such that long and short axes point where they did, while log D moves by ``delta``: (6).
 
     NumPy's V is changed in place, here and below.
     """
-    grown = namespace(delta).exp(delta)
+    grown = ops.xp.exp(delta)
     rows = [*V]
     for i in range(c.size):
         if c[i] > 0:
             rows[i] /= grown
         else:
             rows[i] *= grown
-    return orthonormalise(stacked(rows, V), c)
+    return orthonormalise(ops, _stacked(ops, rows, V), c)
 
 
-def orthonormalise(V: Array, c: Array) -> Array:
+def orthonormalise(ops: Operations, V: Array, c: Array) -> Array:
     """V with its rows made orthonormal; those with the largest |c| move the least."""
     rows = [*V]
     done: list[Array] = []
@@ -206,7 +218,21 @@ def orthonormalise(V: Array, c: Array) -> Array:
         v /= math.sqrt(v @ v)
         rows[i] = v
         done.append(v)
-    return stacked(rows, V)
+    return _stacked(ops, rows, V)
+
+
+def _stacked(ops: Operations, rows: list[Array], x: Array) -> Array:
+    """The ``rows`` as a matrix; NumPy's are views of ``x``, which already is that matrix."""
+    return x if ops.xp is np else ops.xp.stack(rows)
+
+
+def _joined(ops: Operations, rows: list[Array], x: Array) -> Array:
+    """The ``rows`` as a matrix; NumPy's overwrite ``x``, because fresh memory costs as much again."""
+    if ops.xp is not np:
+        return ops.xp.stack(rows)
+    for i, row in enumerate(rows):
+        x[i] = row
+    return x
 
 
 def _clipped(x: Array, low: float, high: float) -> Array:

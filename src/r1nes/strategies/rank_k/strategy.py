@@ -45,8 +45,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.arrays.tiles import new_buffer
+from r1nes.arrays import Array, Operations, host, like, namespace, operations
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.orthogonal import ShiftedSequence, as_shifts, paired
 from r1nes.strategies.protocol import Method, Strategy
@@ -96,7 +95,7 @@ class RkNES(Method):
         rows[MEAN], rows[SCALES] = mean, 1
         rows[FIRST:] = rng.standard_normal((d, k)).T
         c = np.repeat([-LEAST, LEAST], [shrinking, growing])
-        orthonormalise(rows[FIRST:], c)
+        orthonormalise(operations(rows), rows[FIRST:], c)
         return RankKGaussian(
             rows,
             c.astype(mean.dtype),
@@ -176,13 +175,14 @@ class RankKGaussian(Strategy):
             X = np.empty((shifts.n, self.rows.shape[1])) if out is None else out
             layer_points.points.fast(self.rows, math.exp(self.log_sigma), self.stretches, *shifts, X)
             return X
-        X = new_buffer(noise, self.noise_size) if out is None else out
-        return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, X)
+        return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, out)
 
     def update(self, noise: Array | ShiftedSequence, utilities: Array) -> Self:
         """The distribution after one step along the natural gradient."""
         if not (isinstance(noise, ShiftedSequence) or self.fast):
-            return self.step(self.accumulate(self.moments(), noise, utilities))
+            ops = operations(self.rows)
+            moments = ops.xp.zeros_like(self.rows), np.zeros(4)
+            return self._step(ops, gather(ops, self.directions, noise, _in_two_rows(utilities), *moments))
         w = _in_two_rows(utilities)
         if not w[0, 0] and not w[0].any():  # no sample carries any weight
             return self
@@ -205,19 +205,22 @@ class RankKGaussian(Strategy):
 
     def moments(self) -> Moments:
         """All zero: ``accumulate`` adds to them, ``step`` needs them."""
-        return zeros(self.rows.shape, self.rows), np.zeros(4)
+        return operations(self.rows).xp.zeros_like(self.rows), np.zeros(4)
 
     def accumulate(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
         """The ``moments`` with some samples added."""
-        return gather(self.directions, noise, _in_two_rows(utilities), *moments)
+        return gather(operations(noise), self.directions, noise, _in_two_rows(utilities), *moments)
 
     def step(self, moments: Moments) -> Self:
         """The next distribution, given the ``moments`` of all samples; they are used up."""
+        return self._step(operations(self.rows), moments)
+
+    def _step(self, ops: Operations, moments: Moments) -> Self:
         if not moments[1][2]:  # no sample carries any weight
             return self
         rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
         state = self.rows, self.stretches, self.log_sigma, self.signal_noise
-        stepped = step(*state, self.age, self.shrinking, *moments, *rates)
+        stepped = step(ops, *state, self.age, self.shrinking, *moments, *rates)
         return type(self)(*stepped, self.age + 1, self.shrinking, *rates, self.fast)
 
     def shrunk(self, factor: float) -> Self:
@@ -261,6 +264,7 @@ class RankKGaussian(Strategy):
         lengths = math.sqrt(float(axis @ axis) * float(self.path @ self.path))
         c = {f"c{i}": float(value) for i, value in enumerate(self.stretches)}
         return {
+            "sigma": self.sigma,
             "lambda": self.log_sigma,
             "spread": self._spread(),
             "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
