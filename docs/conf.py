@@ -19,6 +19,7 @@ highlight_language = "text"  # of indented blocks: commands, formulas, pieces th
 
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
+autoclass_content = "both"  # the keywords of Optimizer are documented in its __init__
 napoleon_use_ivar = True
 
 html_theme = "furo"

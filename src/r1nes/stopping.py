@@ -49,6 +49,11 @@ def describe(stop: dict[str, float]) -> str:
     return " ".join(f"{MESSAGES[reason]} ({reason} = {value:.6g})." for reason, value in stop.items())
 
 
+def succeeded(stop: dict[str, float], ftarget: float | None) -> bool:
+    """Return whether the run reached its target or, without one, converged."""
+    return "ftarget" in stop if ftarget is not None else not CONVERGED.isdisjoint(stop)
+
+
 @dataclass(slots=True)
 class Stopping:
     """Watches a run: ``observe`` every generation, ask for ``reasons`` at any time."""
@@ -135,13 +140,10 @@ class Stopping:
         return stop
 
     def outcome(self, nfev: int) -> dict[str, Any]:
-        """Return the entries of a result that say whether and why the run ended.
-
-        It succeeds if it reaches the target or, without a target, converges.
-        """
+        """Return the entries of a result that say whether and why the run ended."""
         stop = self.reasons(nfev)
         return {
-            "success": "ftarget" in stop if self.ftarget is not None else not CONVERGED.isdisjoint(stop),
+            "success": succeeded(stop, self.ftarget),
             "status": STATUS[next(iter(stop))] if stop else RUNNING,
             "message": describe(stop),
             "stop": stop,

@@ -178,7 +178,7 @@ def test_a_resumed_run_switches_to_numba_at_the_same_generation(
 
     compiled, numbers = r1nes.arrays.compiled, 6 * new().popsize
     saving = compiled.SAVING + compiled.SAVING_PER_NUMBER * numbers
-    monkeypatch.setattr(compiled, "PATIENCE", 20 * saving)
+    monkeypatch.setattr(compiled, "PATIENCE", 20.5 * saving)
     straight, resumed = new(), new()
     speeds = []
     for _ in range(40):
