@@ -1,4 +1,4 @@
-"""Runs that tests start in other processes, and what it means for two of them to be the same."""
+"""Runs that tests start in other processes, and a bitwise comparison of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.functions import rastrigin, rosenbrock
 
 
 def same(first: Any, second: Any) -> None:
-    """Bit for bit: the point, its value, the counts, the reasons, the whole history."""
+    """Assert that two results agree bit for bit: point, value, counts, reasons to stop, history."""
     assert first.keys() == second.keys()
     assert first.x.tobytes() == second.x.tobytes()
     for name in ("fun", "nfev", "nit", "restarts", "nan_count", "stop", "status", "success", "message"):
@@ -27,15 +27,14 @@ def same(first: Any, second: Any) -> None:
         assert column.tobytes() == second.history[name].tobytes(), name
 
 
-def slowly(X: Array) -> Array:
-    time.sleep(5e-4)
+def rastrigin_slowly(X: Array) -> Array:
+    time.sleep(2e-3)
     return rastrigin(X)
 
 
-solve_slowly = partial(
+restarted = partial(
     r1nes.minimize,
-    slowly,
-    np.full(6, 2.2),
+    x0=np.full(6, 2.2),
     sigma0=0.4,
     method="snes",
     restarts="bipop:3",
@@ -46,9 +45,9 @@ solve_slowly = partial(
 
 
 def live(path: Path, alive: Event) -> None:
-    """A driver that writes a checkpoint after each generation, for as long as it is left alive."""
+    """Run a driver that writes a checkpoint after each generation, until it is killed."""
     alive.set()
-    solve_slowly(checkpoint=path, checkpoint_every=0)
+    restarted(rastrigin_slowly, checkpoint=path, checkpoint_every=0)
 
 
 def rosenbrock_slowly(x: Array) -> float:
@@ -57,11 +56,11 @@ def rosenbrock_slowly(x: Array) -> float:
 
 
 def number_of_replicas() -> int:
-    """On a Dask worker."""
+    """Count the replicas on the Dask worker that calls it."""
     return len(distributed._replicas)
 
 
 def drift(to: float) -> None:
-    """On a Dask worker: move its replicas away from where the driver is."""
+    """Shift the mean of every replica on the Dask worker that calls it."""
     for replica in distributed._replicas.values():
         replica._search.optimizer.strategy.mean[0] += to
