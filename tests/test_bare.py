@@ -47,8 +47,9 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of the environment, filled by the pip of this environment."""
     place = tmp_path_factory.mktemp("bare")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", "--no-compile", ROOT], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python")]
+    install = ["install", "--quiet", "--disable-pip-version-check", "--no-compile", str(ROOT)]
+    subprocess.run([*pip, *install], check=True)
     return place / "bin"
 
 
