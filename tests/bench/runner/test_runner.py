@@ -77,11 +77,12 @@ def timeless(records: list[Record]) -> dict[Cell, Record]:
     }
 
 
-def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_lose_nothing_and_double_nothing(tmp_path: Path, kills: int) -> None:
     chance = random.Random(1)
     disturbed, calm = tmp_path / "disturbed.jsonl", tmp_path / "calm.jsonl"
     disturbed.touch()
-    for _ in range(10):
+    for _ in range(kills):
         before = read(disturbed)
         process = start(RUN_GRID, disturbed)
         enough = len(before) + chance.randrange(4)
@@ -90,7 +91,7 @@ def test_ten_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         assert read(disturbed)[: len(before)] == before
-    assert 10 < len(read(disturbed)) < len(GRID)
+    assert kills < len(read(disturbed)) < len(GRID)
     records, failures = run(GRID, disturbed, jobs=2)
     assert not failures
     undisturbed, _ = run(GRID, calm, jobs=2)
