@@ -20,6 +20,7 @@ from support.touched import CORE, ROOT, related_tests, selected
         ("src/r1nes/removed.py", []),
         ("tests/test_bounds.py", ["tests/test_bounds.py"]),
         ("tests/test_removed.py", []),
+        ("tests/conftest.py", []),  # all tests: left to make test
         ("tests/parallel/conftest.py", ["tests/parallel"]),
         ("tests/support/touched.py", ["tests/test_touched.py"]),
         ("README.md", ["tests/docs/test_docs.py", "tests/docs/test_readme.py"]),

@@ -38,7 +38,7 @@ def related_tests(file: Path) -> list[Path]:
         case ("tests", "support", _):
             imported = re.compile(rf"^from support(\.| import .*\b){file.stem}\b", re.MULTILINE)
             found = [test for test in _all_tests() if imported.search((ROOT / test).read_text())]
-        case ("tests", *_, "conftest.py"):
+        case ("tests", _, *_, "conftest.py"):
             found = [file.parent]
         case ("tests", *_):
             found = [file] if file.name.startswith("test_") else []
