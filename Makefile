@@ -1,4 +1,4 @@
-# Every target sets up what it needs: Python 3.11 or newer, pip and make are enough to start from.
+# Every target sets up its environment. Python 3.11 or newer, pip and make are enough to start.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,32 +8,46 @@ ARRAYS := .venv-arrays
 DOCS := $(VENV)/.docs
 BROWSER := $(VENV)/.browser
 
-# BLAS threads only slow down matrices as small as ours.
+# pytest runs the tests in this many processes. Tests next to each other in a file tend to stay in one process
+# (worksteal), because they share fixtures.
+PROCESSES ?= 2
+PARALLEL := -n $(PROCESSES) --dist worksteal
+QUICK := -m "not slow and not arrays and not browser"
+
+# Our matrices are too small to gain from BLAS threads.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper test test-slow test-arrays test-browser docs lint setup clean
+.PHONY: paper test check test-slow test-arrays test-browser docs lint kernels setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
 
-test: lint  ## style, types, import rules and all tests but the slow ones
-	$(BIN)/pytest -m "not slow and not arrays and not browser"
+test: setup  ## style, types, import rules and all tests except the slow ones
+	$(MAKE) --jobs 2 lint kernels
+	$(BIN)/pytest $(PARALLEL) $(QUICK)
 
-test-slow: setup  ## the tests that take minutes: large dimensions
+check: lint  ## style, types, import rules and the tests of the rooms that a change touches
+	tests=$$($(BIN)/python tests/support/touched.py) && $(BIN)/pytest $(PARALLEL) $(QUICK) $$tests
+
+test-slow: setup  ## the tests that take minutes: large dimensions, timings
 	$(BIN)/pytest -m slow --timeout 3600
 
-test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots of them in browser/
+test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots go to browser/
 	$(BIN)/pytest tests/browser
 
-# In two processes: one that has JAX in it must not fork.
-test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in an environment of their own
-	$(ARRAYS)/bin/python -m pytest tests/arrays
-	$(ARRAYS)/bin/python -m pytest -m arrays tests/integrations/test_torch.py tests/test_docs.py tests/test_examples.py
+# Two runs of pytest, because a process that has imported JAX must not fork.
+test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in their own environment
+	$(ARRAYS)/bin/python -m pytest $(PARALLEL) tests/arrays
+	$(ARRAYS)/bin/python -m pytest $(PARALLEL) -m arrays tests/integrations/test_torch.py tests/docs
 
-docs: $(DOCS)  ## the site, in docs/_build/html; a warning is an error
+docs: $(DOCS)  ## the site, in docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
 	@echo docs/_build/html/index.html
+
+# Parallel tests would otherwise compile the same kernels at the same time, which takes half a minute.
+kernels: setup
+	PYTHONPATH=tests $(BIN)/python tests/support/compile_kernels.py
 
 lint: setup
 	$(BIN)/ruff check .
@@ -41,7 +55,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-setup: $(SETUP)  ## the environment that paper and test use
+setup: $(SETUP)  ## the environment of paper and test
 
 $(SETUP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "r1nes needs Python 3.11 or newer")'
@@ -59,7 +73,7 @@ $(BROWSER): $(SETUP)
 
 $(ARRAYS)/.complete: pyproject.toml
 	$(PYTHON) -m venv $(ARRAYS)
-	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 hypothesis pytest pytest-timeout --editable '.[jax,plot,torch]'
+	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 hypothesis pytest pytest-timeout pytest-xdist --editable '.[jax,plot,torch]'
 	touch $@
 
 clean:

@@ -22,33 +22,20 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.bytes = 0
-        self.cut_at: bytes | None = (
-            None  # cut all connections once, instead of forwarding a message that contains this
-        )
-        self.is_down = False  # close new connections immediately
         self._lock = threading.Lock()
-        self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 outer, _ = self._listener.accept()
-                if self.is_down:
-                    outer.close()
-                    continue
                 inner = socket.create_connection(("127.0.0.1", self._target))
-                self._ends += [outer, inner]
                 for source, sink in ((outer, inner), (inner, outer)):
                     threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()
 
     def _forward(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 20):
-                if self.cut_at is not None and self.cut_at in data:
-                    self.cut_at = None
-                    self.cut()
-                    break
                 with self._lock:
                     self.bytes += len(data)
                 sink.sendall(data)
@@ -56,14 +43,6 @@ class Proxy:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
-
-    def cut(self) -> int:
-        """Close all connections and return how many; new ones are still accepted."""
-        ends, self._ends = self._ends, []
-        for end in ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        return len(ends) // 2
 
     def close(self) -> None:
         """Stop accepting connections."""

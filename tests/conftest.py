@@ -1,4 +1,4 @@
-"""The same conditions in every run, however slow the machine: what fails today failed yesterday."""
+"""Reproducible conditions: Hypothesis draws the same examples in every run and sets no deadlines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 from hypothesis import settings
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore Ctrl-C
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells make background jobs ignore Ctrl-C
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")

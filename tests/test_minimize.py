@@ -162,8 +162,6 @@ class TestObjectives:
 def test_settings_reach_the_optimizer() -> None:
     result = r1nes.minimize(sphere, np.ones(3), popsize=6, rate_sigma=0.0, max_evals=60, rng=1)
     np.testing.assert_allclose(result.history["sigma"], 1.0, rtol=1e-12)
-    with pytest.raises(TypeError, match="speed is not a keyword"):
-        r1nes.minimize(sphere, np.ones(3), speed=11)
 
 
 def test_history_is_that_of_the_run() -> None:

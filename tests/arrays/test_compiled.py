@@ -1,10 +1,9 @@
-"""Runs with and without numba: identical noise, equal results to rounding, and numba only in long runs."""
+"""With numba or without: the same noise bit for bit, the same run up to rounding, and numba where it pays."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,11 @@ from r1nes.ranking import assign, best_first
 from r1nes.sampling.gaussian import BLOCK, GaussianNoise
 from r1nes.strategies import STRATEGIES
 from r1nes.strategies.rank_k.strategy import RankKGaussian
+from support.ask_tell import run
 from support.functions import cigar, rosenbrock
 
 METHODS = sorted(STRATEGIES)
 needs_numba = pytest.mark.skipif(not numba_available(), reason="numba is not installed")
-
-
-def run(optimizer: Optimizer, generations: int, fun: Callable[[Array], Any] = rosenbrock) -> list[Array]:
-    """Run some generations and return the mean after each of them."""
-    means = []
-    for _ in range(generations):
-        X = optimizer.ask()
-        optimizer.tell(X, fun(X))
-        means.append(optimizer.strategy.mean)
-    return means
 
 
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,18 +37,18 @@ def test_a_compiled_run_agrees_to_rounding(
     method: str, d: int, popsize: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x0 = np.linspace(-1, 2, d)
-    plain = run(Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1), 100)
+    plain = run(Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1), 100).means
     at_once(monkeypatch)
     optimizer = Optimizer(x0, 0.5, method=method, popsize=popsize, rng=1)
-    compiled = run(optimizer, 100)
+    compiled = run(optimizer, 100).means
     assert optimizer.strategy.fast
     np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
-    assert np.ptp(np.array(plain)[:, 0]) > 0.01, "the mean must have moved"
+    assert np.ptp(plain[:, 0]) > 0.01, "the run must have gone somewhere"
 
 
 @needs_numba
-def test_compiled_runs_diverge_no_faster_than_rounding_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the cigar, changing the initial directions in the last digit makes a run diverge as far."""
+def test_rounding_grows_in_the_search_and_not_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the cigar a run diverges as far when its initial directions are changed in the last digit."""
 
     def means(seed: int, *, changed: bool = False) -> Array:
         optimizer = Optimizer(np.linspace(-1, 2, 8), 0.5, method="rknes", rng=seed)
@@ -66,7 +56,7 @@ def test_compiled_runs_diverge_no_faster_than_rounding_errors(monkeypatch: pytes
         if changed:
             V = optimizer.strategy.directions
             V[:] = np.nextafter(V, 1)
-        return np.array(run(optimizer, 100, cigar))
+        return run(optimizer, 100, cigar).means
 
     seeds = range(5)
     plain, changed = [means(seed) for seed in seeds], [means(seed, changed=True) for seed in seeds]
@@ -82,8 +72,8 @@ def test_compiled_runs_diverge_no_faster_than_rounding_errors(monkeypatch: pytes
 @needs_numba
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("d", [2, 8, 100])
-def test_a_compiled_step_agrees_to_rounding(method: str, d: int) -> None:
-    """From every state of a run, both versions take the same step to 12 digits."""
+def test_a_compiled_step_is_the_same_to_rounding(method: str, d: int) -> None:
+    """Both agree to 12 digits from every state of a run."""
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method=method, rng=1)
     for _ in range(100):
         X = optimizer.ask()
@@ -116,7 +106,7 @@ def test_a_compiled_step_agrees_to_rounding(method: str, d: int) -> None:
 def test_a_compiled_step_of_rknes_agrees_for_all_settings(
     settings: dict[str, Any], d: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compare the whole state up to the signs of directions, from every state of a compiled run."""
+    """Compare the whole state, up to the signs of directions, from states of a compiled run."""
     at_once(monkeypatch)
     optimizer = Optimizer(np.linspace(-1, 2, d), 0.5, method="rknes", rng=1, **settings)
     for generation in range(1, 41):
@@ -141,18 +131,18 @@ def test_a_compiled_step_of_rknes_agrees_for_all_settings(
 @pytest.mark.parametrize("method", METHODS)
 def test_single_precision_is_not_widened(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x0 = np.linspace(-1, 2, 8, dtype=np.float32)
-    plain = run(Optimizer(x0, 0.5, method=method, rng=1), 20)
+    plain = run(Optimizer(x0, 0.5, method=method, rng=1), 20).means
     at_once(monkeypatch)
-    compiled = run(Optimizer(x0, 0.5, method=method, rng=1), 20)
+    compiled = run(Optimizer(x0, 0.5, method=method, rng=1), 20).means
     np.testing.assert_array_equal(compiled, plain)
-    assert compiled[0].dtype == np.float32
+    assert compiled.dtype == np.float32
 
 
 @needs_numba
 @pytest.mark.parametrize("width", [1, 3, 1000, BLOCK + 5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_numba_draws_the_same_numbers_as_numpy(width: int, dtype: type) -> None:
-    """Compare a million numbers; some 10,000 come from the slivers and some 250 from the tail."""
+def test_numba_draws_numpys_numbers(width: int, dtype: type) -> None:
+    """Of a million numbers, about 10,000 come from the edges of the ziggurat and 250 from its tail."""
     ours, numpys = (GaussianNoise(np.random.SeedSequence(3), width, np.dtype(dtype)) for _ in range(2))
     ours.fast = True
     rows = 1_000_000 // width
@@ -168,10 +158,10 @@ def test_single_precision_noise_is_rounded_double_precision() -> None:
 
 @needs_numba
 @pytest.mark.parametrize("method", ["r1nes", "snes"])
-def test_a_resumed_run_switches_to_numba_at_the_same_generation(
+def test_a_resumed_run_switches_to_compiled_code_at_the_same_generation(
     method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Rounding differs between the two versions, so the generation of the switch affects the results."""
+    """The two round differently, so both runs must switch at the same generation."""
 
     def new() -> Optimizer:
         return Optimizer(np.zeros(6), 0.5, method=method, rng=1)
@@ -192,13 +182,13 @@ def test_a_resumed_run_switches_to_numba_at_the_same_generation(
 
 
 def test_without_numba_a_long_run_stays_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = run(Optimizer(np.zeros(6), 0.5, rng=1), 10)
+    expected = run(Optimizer(np.zeros(6), 0.5, rng=1), 10).means
     at_once(monkeypatch)
     monkeypatch.setitem(sys.modules, "numba", None)
     numba_available.cache_clear()
     try:
         optimizer = Optimizer(np.zeros(6), 0.5, rng=1)
-        np.testing.assert_array_equal(run(optimizer, 10), expected)
+        np.testing.assert_array_equal(run(optimizer, 10).means, expected)
         assert not optimizer.strategy.fast
     finally:
         numba_available.cache_clear()
@@ -213,71 +203,20 @@ def test_a_short_run_does_not_import_numba(code: str) -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-class TestStreaming:
-    @needs_numba
-    @pytest.mark.parametrize("method", METHODS)
-    def test_compiled_streaming_gives_the_same_run(
-        self, method: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        at_once(monkeypatch)
-        whole, streamed = (
-            Optimizer(np.linspace(-1, 2, 130), 0.5, method=method, popsize=12, rng=1) for _ in range(2)
-        )
-        for _ in range(30):
-            X = whole.ask()
-            whole.tell(X, rosenbrock(X))
-            stream = streamed.ask(streaming=True)
-            streamed.tell(stream, [rosenbrock(x) for x in stream])
-            np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=1e-9, atol=1e-9)
-        assert streamed.strategy.fast
-
-    @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize("bounds", [None, [(-1.5, 2.5)] * 6])
-    def test_streaming_gives_the_same_run(self, method: str, bounds: Any) -> None:
-        x0 = np.linspace(-1, 2, 6)
-        close = 1e-7 if method == "rknes" else 1e-10  # rknes amplifies rounding errors
-        whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1) for _ in range(2))
-        for _ in range(60):
-            X = whole.ask()
-            whole.tell(X, rosenbrock(X))
-            stream = streamed.ask(streaming=True)
-            points = [x.copy() for x in stream]
-            assert len(points) == len(stream) == streamed.popsize
-            np.testing.assert_allclose(
-                sorted(map(tuple, points)), sorted(map(tuple, X)), rtol=close, atol=close
-            )
-            streamed.tell(stream, [rosenbrock(x) for x in stream])
-            np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=close, atol=close)
-            assert streamed.best == pytest.approx(rosenbrock(streamed.result.x), rel=1e-12)
-        assert streamed.best == pytest.approx(whole.best, rel=10 * close)
-
-    def test_tell_accepts_only_the_last_stream(self) -> None:
-        optimizer = Optimizer(np.zeros(4), 0.5, rng=1)
-        first, last = optimizer.ask(streaming=True), optimizer.ask(streaming=True)
-        values = np.arange(len(last))
-        for wrong in (first, [x.copy() for x in last]):
-            with pytest.raises(ValueError, match="X must be what the last ask returned"):
-                optimizer.tell(wrong, values)
-        optimizer.tell(last, values)
-        assert optimizer.generation == 1
-
-    def test_ask_after_streaming_returns_the_same_points(self) -> None:
-        optimizer, other = (Optimizer(np.zeros(4), 0.5, rng=1) for _ in range(2))
-        optimizer.ask(streaming=True)
-        np.testing.assert_array_equal(optimizer.ask(), other.ask())
-
-
-class TestOut:
-    @pytest.mark.parametrize("method", METHODS)
-    def test_ask_writes_points_to_out(self, method: str) -> None:
-        plain, reusing = (Optimizer(np.zeros(5), 0.5, method=method, rng=1) for _ in range(2))
-        X = None
-        for _ in range(5):
-            before, X = X, reusing.ask(out=X)
-            assert before is None or X is before
-            np.testing.assert_array_equal(X, plain.ask())
-            reusing.tell(X, rosenbrock(X))
-            plain.tell(X, rosenbrock(X))
+@needs_numba
+@pytest.mark.parametrize("method", METHODS)
+def test_a_compiled_stream_gives_the_same_run(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once(monkeypatch)
+    whole, streamed = (
+        Optimizer(np.linspace(-1, 2, 130), 0.5, method=method, popsize=12, rng=1) for _ in range(2)
+    )
+    for _ in range(30):
+        X = whole.ask()
+        whole.tell(X, rosenbrock(X))
+        stream = streamed.ask(streaming=True)
+        streamed.tell(stream, [rosenbrock(x) for x in stream])
+        np.testing.assert_allclose(streamed.strategy.mean, whole.strategy.mean, rtol=1e-9, atol=1e-9)
+    assert streamed.strategy.fast
 
 
 CALLER = """
@@ -297,7 +236,7 @@ def times(x):
 
 
 @needs_numba
-def test_cached_machine_code_is_invalidated_when_a_called_function_changes(tmp_path: Path) -> None:
+def test_cached_machine_code_is_rebuilt_when_the_source_of_a_callee_changes(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(CALLER)
     command = [sys.executable, str(tmp_path / "caller.py")]
 

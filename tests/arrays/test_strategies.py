@@ -1,4 +1,4 @@
-"""Strategies behave the same with arrays of every library."""
+"""The contract of a search distribution holds for the arrays of every library as for NumPy's."""
 
 from __future__ import annotations
 
@@ -15,18 +15,13 @@ pytest.importorskip("jax")
 from r1nes.arrays import array_type_of
 from r1nes.strategies import STRATEGIES, Strategy
 from r1nes.strategies.protocol import placed
-from support.libraries import LIBRARIES, WIDTHS, ellipsoid, like, maker, plain
+from support.libraries import ellipsoid, every_library, every_method, every_width, like, maker, plain
 
 pytestmark = pytest.mark.arrays
 
-METHODS = sorted(STRATEGIES)
-every_method = pytest.mark.parametrize("method", METHODS)
-every_library = pytest.mark.parametrize("library", LIBRARIES)
-every_width = pytest.mark.parametrize("width", WIDTHS)
-
 
 def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, Strategy]:
-    """The same initial distribution with NumPy and with another library."""
+    """The same initial strategy in NumPy and in another library."""
     x0 = np.linspace(-1, 2, d).astype(width)
     start = STRATEGIES[method]().start(x0, 0.5, np.random.default_rng(3))
     return start, placed(start, array_type_of(maker(library)(x0, width)))
@@ -35,7 +30,7 @@ def pair(method: str, library: str, width: str, d: int = 6) -> tuple[Strategy, S
 def advance(
     ours: Strategy, theirs: Strategy, method: str, library: str, width: str, steps: int
 ) -> tuple[Strategy, Strategy]:
-    """Advance both on an ellipsoid, using the noise and ranks of the first."""
+    """Update both on an ellipsoid, with the noise and the ranks of the first."""
     rng, d, n = np.random.default_rng(1), len(ours.mean), 8
     for _ in range(steps):
         noise = rng.standard_normal((n, ours.noise_size)).astype(width)
@@ -66,7 +61,7 @@ def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int
         plain(theirs.sample(maker(library)(noise))), ours.sample(noise), rtol=1e-10, atol=1e-10
     )
     agree(*advance(ours, theirs, method, library, "float64", 1), within=1e-10)
-    # and a step from a distribution that has adapted
+    # and one step from a distribution that has adapted
     state = advance(ours, ours, method, "numpy", "float64", 30)[0]
     moved = placed(state, array_type_of(maker(library)(state.mean)))
     agree(*advance(state, moved, method, library, "float64", 1), within=1e-10)
@@ -75,7 +70,7 @@ def test_a_step_agrees_with_numpy_to_10_digits(method: str, library: str, d: int
 @every_method
 @every_library
 @every_width
-def test_properties_agree_with_numpy(method: str, library: str, width: str) -> None:
+def test_its_statistics_agree_with_numpy(method: str, library: str, width: str) -> None:
     close = 1e-9 if width == "float64" else 1e-3
     ours, theirs = advance(*pair(method, library, width), method, library, width, 20)
     agree(ours, theirs, within=close)

@@ -1,4 +1,4 @@
-"""Without Playwright there is nothing to collect here; ``make test-browser`` installs it."""
+"""Ignore the browser tests where Playwright is missing; ``make test-browser`` installs it."""
 
 from __future__ import annotations
 

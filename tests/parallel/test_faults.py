@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -175,6 +176,13 @@ def in_group(group: int) -> list[str]:
     return [line for line in listing.stdout.splitlines() if line.split()[2] == str(group)]
 
 
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_driver_leaves_no_process_behind(tmp_path: Path, by: signal.Signals) -> None:
     driver = subprocess.Popen(
@@ -186,15 +194,12 @@ def test_an_interrupted_driver_leaves_no_process_behind(tmp_path: Path, by: sign
     )
     assert driver.stdout is not None
     assert driver.stdout.readline() == "begun\n"
-    time.sleep(1.5)
-    assert len(in_group(driver.pid)) >= 3
+    wait_until(lambda: len(in_group(driver.pid)) >= 3, seconds=30)
+    time.sleep(0.5)  # into the evaluations
     driver.send_signal(by)
     out, err = driver.communicate(timeout=30)
     if by == signal.SIGINT:
         assert out.startswith("['interrupt'] ")
         assert err == ""
         assert driver.returncode == 0
-    deadline = time.monotonic() + 5
-    while in_group(driver.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert in_group(driver.pid) == []
+    wait_until(lambda: not in_group(driver.pid), seconds=5)

@@ -16,37 +16,16 @@ import pytest
 from distributed import Client
 
 import r1nes
-from cluster import Cluster, Proxy, cluster
 from r1nes.parallel import dask as dask_room
 from r1nes.parallel import executors
 from r1nes.parallel import replicas as distributed
 from r1nes.parallel.dask import close
 from r1nes.parallel.replicas import Replicas
+from support.cluster import Cluster, Proxy
 from support.functions import rosenbrock, sphere
 from support.runs import drift, number_of_replicas, rosenbrock_slowly, same
 
 solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=200, rng=2)
-
-
-@contextmanager
-def connected() -> Iterator[tuple[Cluster, Any]]:
-    with cluster(workers=2) as started, Client(started.address) as client:
-        client.wait_for_workers(2)
-        yield started, client
-
-
-@pytest.fixture(scope="module")
-def safe() -> Iterator[tuple[Cluster, Any]]:
-    """A cluster that no test changes."""
-    with connected() as pair:
-        yield pair
-
-
-@pytest.fixture
-def doomed() -> Iterator[tuple[Cluster, Any]]:
-    """A cluster whose workers may be killed."""
-    with connected() as pair:
-        yield pair
 
 
 @pytest.mark.parametrize("engine", ["client", "executor", "replicas"])

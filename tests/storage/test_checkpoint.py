@@ -1,14 +1,11 @@
-"""Checkpoints: a run that was killed goes on bit for bit, and a file that is not sound is refused."""
+"""Checkpoint files: what is written is read back, an optimizer resumes bit for bit, damage is refused."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-import multiprocessing
-import os
 import pickle
 import random
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -20,12 +17,9 @@ from scipy.optimize import Bounds
 
 import r1nes
 from r1nes import Optimizer, RkNES
-from r1nes.arrays import Array
 from r1nes.storage import checkpoint
-from r1nes.storage import run_file as saving
 from r1nes.strategies import STRATEGIES
-from support.functions import cigar, rastrigin, rosenbrock, sphere
-from support.runs import live, same, solve_slowly
+from support.functions import rosenbrock, sphere
 
 
 class TestFile:
@@ -66,13 +60,13 @@ class TestFile:
             (b"r1nes checkpoint 2\n", "the checksum does not match"),
         ],
     )
-    def test_what_is_no_checkpoint_is_refused(self, tmp_path: Path, content: bytes, message: str) -> None:
+    def test_other_files_are_refused(self, tmp_path: Path, content: bytes, message: str) -> None:
         path = tmp_path / "f"
         path.write_bytes(content)
         with pytest.raises(ValueError, match=f"{path} cannot be read: .*{message}"):
             checkpoint.read(path)
 
-    def test_a_pickle_bomb_does_not_go_off(self, tmp_path: Path) -> None:
+    def test_a_malicious_pickle_is_not_executed(self, tmp_path: Path) -> None:
         class Bomb:
             def __reduce__(self) -> Any:
                 return Path.touch, (tmp_path / "boom",)
@@ -91,7 +85,7 @@ class TestOptimizer:
     @pytest.mark.parametrize("method", STRATEGIES)
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("bounds", [None, Bounds(-3, 2)])
-    def test_it_goes_on_bit_for_bit(
+    def test_it_resumes_bit_for_bit(
         self, tmp_path: Path, method: str, dtype: type, bounds: Bounds | None
     ) -> None:
         new = partial(
@@ -137,112 +131,19 @@ class TestOptimizer:
         for name, value in {**options, "sigma0": 1.0}.items():
             np.testing.assert_array_equal(getattr(settings, name), value)
 
-    def test_the_clock_goes_on(self, tmp_path: Path) -> None:
+    def test_the_clock_continues(self, tmp_path: Path) -> None:
         optimizer = Optimizer(np.zeros(5), max_seconds=0.05)
         time.sleep(0.06)
         optimizer.save(tmp_path / "f")
         assert list(Optimizer.load(tmp_path / "f").stop()) == ["max_seconds"]
 
-    def test_a_run_of_minimize_is_no_optimizer_and_the_reverse(self, tmp_path: Path) -> None:
+    def test_runs_and_optimizers_are_not_mixed_up(self, tmp_path: Path) -> None:
         r1nes.minimize(sphere, np.ones(3), max_evals=50, checkpoint=tmp_path / "run")
         with pytest.raises(ValueError, match="run holds no Optimizer"):
             Optimizer.load(tmp_path / "run")
         Optimizer(np.ones(3)).save(tmp_path / "one")
         with pytest.raises(ValueError, match="one holds no run of minimize"):
             r1nes.minimize(sphere, np.ones(3), checkpoint=tmp_path / "one")
-
-
-CASES: dict[str, Any] = {
-    "r1nes": partial(r1nes.minimize, cigar, np.ones(6), method="r1nes", ftarget=1e-6, rng=1),
-    "ipop": partial(
-        r1nes.minimize, rastrigin, np.full(5, 2.2), sigma0=0.4, method="snes", restarts=2, rng=2, ftol=1e-6
-    ),
-    "bipop": partial(
-        r1nes.minimize, rastrigin, np.full(5, 2.2), method="rknes", restarts="bipop:2", rng=3, ftol=1e-6
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_run_in_many_pieces_is_the_run_in_one(case: str, tmp_path: Path) -> None:
-    solve = partial(CASES[case], vectorized=True)
-    whole = solve()
-    stops = random.Random(0).sample(range(1, whole.nit), 12)
-
-    def callback(intermediate_result: Any) -> None:
-        if intermediate_result.nit in stops:
-            raise StopIteration
-
-    for _ in stops:
-        piece = solve(checkpoint=tmp_path / "f", callback=callback)
-        assert "callback" in piece.stop
-    last = solve(checkpoint=tmp_path / "f", callback=callback)
-    same(last, whole)
-    same(solve(checkpoint=tmp_path / "f"), whole)  # of a run that is over, the result again
-
-
-def test_an_exception_of_the_objective_costs_nothing_that_was_done(tmp_path: Path) -> None:
-    solve = partial(r1nes.minimize, x0=np.ones(6), vectorized=True, max_evals=600, rng=1)
-    calls = 0
-
-    def fragile(X: Array) -> Array:
-        nonlocal calls
-        calls += 1
-        if calls % 10 == 0:
-            raise OSError("out of licences")
-        return rosenbrock(X)
-
-    for _ in range(100):
-        try:
-            result = solve(fragile, checkpoint=tmp_path / "f", checkpoint_every=1e6)
-            break
-        except OSError:
-            pass
-    same(result, solve(rosenbrock))
-    assert calls == math.ceil(result.nit * 10 / 9 - 1e-9) or calls == result.nit * 10 // 9
-
-
-def test_an_unseeded_run_goes_on_too(tmp_path: Path) -> None:
-    solve = partial(r1nes.minimize, sphere, np.ones(3), checkpoint=tmp_path / "f")
-    first = solve(max_evals=100)
-    more = solve(max_evals=200)
-    assert more.nfev > first.nfev
-    assert more.seed.entropy == first.seed.entropy
-    same(more, r1nes.minimize(sphere, np.ones(3), max_evals=200, rng=first.seed))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"x0": np.ones(4)}, r"x0 must be as in the checkpoint .*, 3 numbers.*got 4 numbers"),
-        ({"x0": np.ones(3, np.float32)}, "x0 must be as in the checkpoint"),
-        ({"sigma0": 0.5}, "sigma0 must be as in the checkpoint .*, 1.0, got 0.5; another file"),
-        ({"method": "snes"}, "method must be as in the checkpoint .*, 'r1nes', got 'snes'"),
-        ({"popsize": 8}, "popsize must be as in the checkpoint .*, 6, got 8"),
-        ({"rate_mean": 0.5}, "rate_mean must be as in the checkpoint .*, None, got 0.5"),
-        ({"rng": 2}, "rng must be as in the checkpoint"),
-        ({"restarts": 3}, "restarts must be as in the checkpoint .*, 'ipop:0', got 'ipop:3'"),
-        ({"ftarget": 1.0}, "ftarget must be as in the checkpoint"),
-        ({"bounds": [(-9, 9)] * 3, "sigma0": 1.0}, "bounds must be as in the checkpoint"),
-    ],
-)
-def test_a_changed_setting_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    options: dict[str, Any] = {"x0": np.ones(3), "method": "r1nes", "rng": 1, "max_evals": 60}
-    r1nes.minimize(sphere, checkpoint=tmp_path / "f", **options)
-    before = (tmp_path / "f").read_bytes()
-    with pytest.raises(ValueError, match=message):
-        r1nes.minimize(sphere, checkpoint=tmp_path / "f", **{**options, **change})
-    assert (tmp_path / "f").read_bytes() == before
-
-
-def test_where_no_file_can_be_is_known_before_the_first_evaluation(tmp_path: Path) -> None:
-    def never(_: Array) -> float:
-        raise AssertionError
-
-    with pytest.raises(FileNotFoundError):
-        r1nes.minimize(never, np.ones(3), checkpoint=tmp_path / "nowhere" / "f")
-    with pytest.raises(ValueError, match="checkpoint_every must be finite and not below 0, got -1"):
-        r1nes.minimize(never, np.ones(3), checkpoint=tmp_path / "f", checkpoint_every=-1)
 
 
 def test_a_thousand_damaged_files_are_all_refused(tmp_path: Path) -> None:
@@ -264,8 +165,8 @@ def test_a_thousand_damaged_files_are_all_refused(tmp_path: Path) -> None:
         assert (tmp_path / "f").read_bytes() == damaged
 
 
-def test_forged_files_with_the_right_checksum_give_messages_too(tmp_path: Path) -> None:
-    """Their trees may be nonsense: then it is an error of the kind that has a message, or none."""
+def test_forged_files_with_a_valid_checksum_raise_clear_errors(tmp_path: Path) -> None:
+    """A forged tree either loads or raises a ValueError that names the file."""
     Optimizer(np.ones(3), rng=1).save(tmp_path / "f")
     magic, _, body = (tmp_path / "f").read_bytes().split(b"\n", 2)
     rng = random.Random(0)
@@ -281,26 +182,3 @@ def test_forged_files_with_the_right_checksum_give_messages_too(tmp_path: Path) 
             messages.append(str(error))
     assert len(messages) > 100
     assert all(message.startswith(f"{tmp_path / 'f'} ") for message in messages)
-
-
-def test_a_driver_killed_at_twenty_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each life is a process of its own, ended by SIGKILL wherever it happens to be."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # where the server of processes looks
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["runs"])
-    rng = random.Random(0)
-    kills = 0
-    for _ in range(20):
-        alive = context.Event()
-        process = context.Process(target=live, args=(tmp_path / "f", alive))
-        process.start()
-        assert alive.wait(60)
-        time.sleep(rng.uniform(0, 0.2))
-        kills += process.is_alive()
-        process.kill()
-        process.join()
-    assert kills == 20
-    reached = len(saving.read(tmp_path / "f")["history"]["nfev"])
-    whole = solve_slowly()
-    assert 20 < reached < whole.nit
-    same(solve_slowly(checkpoint=tmp_path / "f"), whole)

@@ -26,10 +26,12 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(paper, "QUICK_TRIALS", 1)
         patch.setattr(paper, "paper_budget", lambda *_: 8_000)
         patch.setattr(paper, "_measure_timing", _few_timings)
-        assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
+        with pytest.MonkeyPatch.context() as only_run:
+            only_run.setattr(paper, "_draw", lambda *_: None)
+            assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
         before = (folder / "records.jsonl").read_bytes()
         assert main(["paper", "--out", str(folder), "--jobs", "2"]) == 0
-        assert (folder / "records.jsonl").read_bytes() == before, "the second call repeats no run"
+        assert (folder / "records.jsonl").read_bytes() == before, "the second call must only draw"
     return folder
 
 

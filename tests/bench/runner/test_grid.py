@@ -76,11 +76,12 @@ def timeless(records: list[Record]) -> dict[Cell, Record]:
     }
 
 
-def test_ten_kills_neither_lose_nor_repeat_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_lose_nothing_and_double_nothing(tmp_path: Path, kills: int) -> None:
     chance = random.Random(1)
     disturbed, calm = tmp_path / "disturbed.jsonl", tmp_path / "calm.jsonl"
     disturbed.touch()
-    for _ in range(10):
+    for _ in range(kills):
         before = read_records(disturbed)
         process = start(RUN_GRID, disturbed)
         enough = len(before) + chance.randrange(4)
@@ -89,7 +90,7 @@ def test_ten_kills_neither_lose_nor_repeat_records(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         assert read_records(disturbed)[: len(before)] == before
-    assert 10 < len(read_records(disturbed)) < len(GRID)
+    assert kills < len(read_records(disturbed)) < len(GRID)
     records, failures = run(GRID, disturbed, jobs=2)
     assert not failures
     undisturbed, _ = run(GRID, calm, jobs=2)

@@ -1,0 +1,137 @@
+"""Runs of ``minimize`` with a checkpoint: they resume bit for bit, and refuse changed settings."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import random
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import r1nes
+from r1nes.arrays import Array
+from r1nes.storage import run_file
+from support.functions import cigar, rastrigin, rosenbrock, sphere
+from support.runs import live, restarted, same
+
+CASES: dict[str, Any] = {
+    "r1nes": partial(r1nes.minimize, cigar, np.ones(6), method="r1nes", ftarget=1e-6, rng=1),
+    "ipop": partial(
+        r1nes.minimize, rastrigin, np.full(5, 2.2), sigma0=0.4, method="snes", restarts=2, rng=2, ftol=1e-6
+    ),
+    "bipop": partial(
+        r1nes.minimize, rastrigin, np.full(5, 2.2), method="rknes", restarts="bipop:2", rng=3, ftol=1e-6
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_in_many_pieces_is_the_run_in_one(case: str, tmp_path: Path) -> None:
+    solve = partial(CASES[case], vectorized=True)
+    whole = solve()
+    stops = random.Random(0).sample(range(1, whole.nit), 12)
+
+    def callback(intermediate_result: Any) -> None:
+        if intermediate_result.nit in stops:
+            raise StopIteration
+
+    for _ in stops:
+        piece = solve(checkpoint=tmp_path / "f", callback=callback)
+        assert "callback" in piece.stop
+    last = solve(checkpoint=tmp_path / "f", callback=callback)
+    same(last, whole)
+    same(solve(checkpoint=tmp_path / "f"), whole)  # a finished run returns its result again
+
+
+def test_an_exception_in_the_objective_loses_no_generation(tmp_path: Path) -> None:
+    solve = partial(r1nes.minimize, x0=np.ones(6), vectorized=True, max_evals=600, rng=1)
+    calls = 0
+
+    def fragile(X: Array) -> Array:
+        nonlocal calls
+        calls += 1
+        if calls % 10 == 0:
+            raise OSError("out of licences")
+        return rosenbrock(X)
+
+    for _ in range(100):
+        try:
+            result = solve(fragile, checkpoint=tmp_path / "f", checkpoint_every=1e6)
+            break
+        except OSError:
+            pass
+    same(result, solve(rosenbrock))
+    assert calls == math.ceil(result.nit * 10 / 9 - 1e-9) or calls == result.nit * 10 // 9
+
+
+def test_an_unseeded_run_resumes_too(tmp_path: Path) -> None:
+    solve = partial(r1nes.minimize, sphere, np.ones(3), checkpoint=tmp_path / "f")
+    first = solve(max_evals=100)
+    more = solve(max_evals=200)
+    assert more.nfev > first.nfev
+    assert more.seed.entropy == first.seed.entropy
+    same(more, r1nes.minimize(sphere, np.ones(3), max_evals=200, rng=first.seed))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x0": np.ones(4)}, r"x0 must be as in the checkpoint .*, 3 numbers.*got 4 numbers"),
+        ({"x0": np.ones(3, np.float32)}, "x0 must be as in the checkpoint"),
+        ({"sigma0": 0.5}, "sigma0 must be as in the checkpoint .*, 1.0, got 0.5; another file"),
+        ({"method": "snes"}, "method must be as in the checkpoint .*, 'r1nes', got 'snes'"),
+        ({"popsize": 8}, "popsize must be as in the checkpoint .*, 6, got 8"),
+        ({"rate_mean": 0.5}, "rate_mean must be as in the checkpoint .*, None, got 0.5"),
+        ({"rng": 2}, "rng must be as in the checkpoint"),
+        ({"restarts": 3}, "restarts must be as in the checkpoint .*, 'ipop:0', got 'ipop:3'"),
+        ({"ftarget": 1.0}, "ftarget must be as in the checkpoint"),
+        ({"bounds": [(-9, 9)] * 3, "sigma0": 1.0}, "bounds must be as in the checkpoint"),
+    ],
+)
+def test_a_changed_setting_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    options: dict[str, Any] = {"x0": np.ones(3), "method": "r1nes", "rng": 1, "max_evals": 60}
+    r1nes.minimize(sphere, checkpoint=tmp_path / "f", **options)
+    before = (tmp_path / "f").read_bytes()
+    with pytest.raises(ValueError, match=message):
+        r1nes.minimize(sphere, checkpoint=tmp_path / "f", **{**options, **change})
+    assert (tmp_path / "f").read_bytes() == before
+
+
+def test_an_unwritable_path_is_reported_before_the_first_evaluation(tmp_path: Path) -> None:
+    def never(_: Array) -> float:
+        raise AssertionError
+
+    with pytest.raises(FileNotFoundError):
+        r1nes.minimize(never, np.ones(3), checkpoint=tmp_path / "nowhere" / "f")
+    with pytest.raises(ValueError, match="checkpoint_every must be finite and not below 0, got -1"):
+        r1nes.minimize(never, np.ones(3), checkpoint=tmp_path / "f", checkpoint_every=-1)
+
+
+def test_a_driver_killed_at_twenty_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt is a separate process, ended by SIGKILL at a random moment."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # for the fork server
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["support.runs"])
+    rng = random.Random(0)
+    kills = 0
+    for _ in range(20):
+        alive = context.Event()
+        process = context.Process(target=live, args=(tmp_path / "f", alive))
+        process.start()
+        assert alive.wait(60)
+        time.sleep(rng.uniform(0, 0.2))
+        kills += process.is_alive()
+        process.kill()
+        process.join()
+    assert kills == 20
+    reached = len(run_file.read(tmp_path / "f")["history"]["nfev"])
+    whole = restarted(rastrigin)
+    assert 20 < reached < whole.nit
+    same(restarted(rastrigin, checkpoint=tmp_path / "f"), whole)
