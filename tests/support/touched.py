@@ -34,7 +34,7 @@ def related_tests(file: Path) -> list[Path]:
     """The test files and folders that belong to one file of the repository, as paths from its root."""
     match file.parts:
         case ("src", "r1nes", *rooms, _):
-            found = [_tests_of_module(rooms, file.stem), file]
+            found = [_tests_of_module(rooms, file.stem)]
         case ("tests", "support", _):
             imported = re.compile(rf"^from support(\.| import .*\b){file.stem}\b", re.MULTILINE)
             found = [test for test in _all_tests() if imported.search((ROOT / test).read_text())]
@@ -48,7 +48,7 @@ def related_tests(file: Path) -> list[Path]:
             found = [Path("tests/docs/test_examples.py")]
         case _:
             found = []
-    return [path for path in found if (ROOT / path).exists() and path.suffix in ("", ".py")]
+    return [path for path in found if (ROOT / path).exists()]
 
 
 def _tests_of_module(rooms: list[str], stem: str) -> Path:
@@ -75,7 +75,7 @@ def main() -> None:
     others = [test for test in _all_tests() if not {test, *test.parents} & set(paths)]
     left_out = sorted({test.parts[1] for test in others})
     print(f"{len(files)} changed files; make check runs {', '.join(map(str, paths))}", file=sys.stderr)
-    print(f"and leaves tests to make test in {', '.join(left_out)}", file=sys.stderr)
+    print(f"and leaves to make test the doctests and tests in {', '.join(left_out)}", file=sys.stderr)
     print(*paths)
 
 
