@@ -8,9 +8,9 @@ ARRAYS := .venv-arrays
 DOCS := $(VENV)/.docs
 BROWSER := $(VENV)/.browser
 
-# pytest runs the tests in this many processes. Tests next to each other in a file tend to stay in one process
-# (worksteal), because they share fixtures.
-PROCESSES ?= 2
+# pytest runs the tests in this many processes: one more than two cores, because many tests wait. Tests next to
+# each other in a file tend to stay in one process (worksteal), because they share fixtures.
+PROCESSES ?= 3
 PARALLEL := -n $(PROCESSES) --dist worksteal
 QUICK := -m "not slow and not arrays and not browser"
 

@@ -13,7 +13,7 @@ from support.touched import CORE, ROOT, related_tests, selected
     ("file", "tests"),
     [
         ("src/r1nes/bounds.py", ["tests/test_bounds.py"]),
-        ("src/r1nes/parallel/pools.py", ["tests/parallel"]),
+        ("src/r1nes/parallel/backend.py", ["tests/parallel"]),
         ("src/r1nes/strategies/rank_k/step.py", ["tests/strategies"]),
         ("src/r1nes/bench/paper/claims.py", ["tests/bench/paper"]),
         ("src/r1nes/display/templates/report.html", ["tests/display"]),
@@ -37,6 +37,6 @@ def test_an_unchanged_repository_gets_the_core_tests() -> None:
 
 
 def test_files_inside_a_selected_folder_are_not_repeated() -> None:
-    paths = selected([Path("tests/parallel/test_faults.py"), Path("src/r1nes/parallel/pools.py")])
+    paths = selected([Path("tests/parallel/test_faults.py"), Path("src/r1nes/parallel/backend.py")])
     assert Path("tests/parallel") in paths
     assert Path("tests/parallel/test_faults.py") not in paths

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 import r1nes
+from r1nes import RkNES
 from r1nes.arrays import Array
 from r1nes.storage import run_file
+from r1nes.strategies import STRATEGIES
 from support.functions import cigar, rastrigin, rosenbrock, sphere
 from support.runs import live, restarted, same
 
@@ -135,3 +137,28 @@ def test_a_driver_killed_at_twenty_random_moments(tmp_path: Path, monkeypatch: p
     whole = restarted(rastrigin)
     assert 20 < reached < whole.nit
     same(restarted(rastrigin, checkpoint=tmp_path / "f"), whole)
+
+
+@pytest.mark.parametrize("method", sorted(STRATEGIES))
+def test_files_of_format_2_are_resumed(method: str, tmp_path: Path) -> None:
+    """The files are runs of version 0.1 that were stopped after 500 evaluations."""
+    path = tmp_path / "run"
+    path.write_bytes((Path(__file__).parent / "data" / f"format2-{method}.r1nes").read_bytes())
+    before = run_file.read(path)["history"]
+    resumed = r1nes.minimize(
+        rosenbrock,
+        np.full(6, 0.3),
+        sigma0=0.5,
+        method=RkNES(rank=(1, 2)) if method == "rknes" else method,
+        rng=4,
+        vectorized=True,
+        restarts=2,
+        max_evals=1200,
+        checkpoint=path,
+    )
+    done = before["nfev"].size
+    assert 480 < before["nfev"][-1] <= 500 < 1150 < resumed.nfev
+    assert resumed.fun < before["best"][-1]
+    for name, column in before.items():
+        np.testing.assert_array_equal(resumed.history[name][:done], column)
+    assert path.read_bytes().startswith(b"r1nes checkpoint 3\n")

@@ -1,6 +1,6 @@
 """Store a tree of plain values and arrays in one file, atomically and without executable content.
 
-    r1nes checkpoint 2              the format, and its version
+    r1nes checkpoint 3              the format, and its version
     3a7bd3e2360a3d29eea436fc…       SHA-256 of everything below
     {"dict": {"generation": 7, …}}  the tree as JSON, where an array is {"array": [dtype, shape, offset]}
     …                               the data of the arrays
@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 MAGIC = b"r1nes checkpoint "
-VERSION = 2
+VERSION = 3
+READABLE = (2, 3)  # formats; 2 has other names for the counts of a run
 DTYPES = ("<f4", "<f8", "<i8", "|b1")
 
 Tree = Any  # None, bool, int, float, str, arrays, and lists, tuples and dicts (with str keys) of these
@@ -68,8 +69,9 @@ def loads(content: bytes) -> Tree:
     version = first[len(MAGIC) :]
     if not version.isdigit():
         raise ValueError("its first line is damaged")
-    if int(version) != VERSION:
-        raise ValueError(f"its format is {int(version)}, but this version of r1nes reads format {VERSION}")
+    if int(version) not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise ValueError(f"its format is {int(version)}, but this version of r1nes reads formats {known}")
     checksum, _, body = rest.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != checksum:
         raise ValueError("it is damaged or incomplete: the checksum does not match")
