@@ -26,7 +26,7 @@ from r1nes.ranking import logarithmic
 from r1nes.sampling.streaming import Stream
 
 
-class Strategy:
+class Strategy(ABC):
     """A search distribution. It is never changed in place, and neither are its arrays.
 
     A strategy is a dataclass whose fields are numbers and arrays, because a checkpoint stores exactly these.
@@ -54,20 +54,20 @@ class Strategy:
             """Whether the compiled path is active: a field, if there is such a path."""
             return False
 
-        @abstractmethod
-        def sample(self, noise: Array, out: Array | None = None) -> Array:
-            """Return points for ``noise``, one per row; written into ``out`` if given."""
-
-        @abstractmethod
-        def update(self, noise: Array, utilities: Array) -> Self:
-            """Return the next distribution, given the utility of each point."""
-
-        @abstractmethod
-        def stds(self) -> Array:
-            """Return the standard deviation of each coordinate."""
-
     else:
         fast = False
+
+    @abstractmethod
+    def sample(self, noise: Array, out: Array | None = None) -> Array:
+        """Return points for ``noise``, one per row; written into ``out`` if given."""
+
+    @abstractmethod
+    def update(self, noise: Array, utilities: Array) -> Self:
+        """Return the next distribution, given the utility of each point."""
+
+    @abstractmethod
+    def stds(self) -> Array:
+        """Return the standard deviation of each coordinate."""
 
     @property
     def noise_size(self) -> int:
