@@ -97,6 +97,16 @@ def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
     return lower, upper
 
 
+def default_sigma(edges: tuple[Array, Array] | None) -> float:
+    """Return the first standard deviation: 1, or 0.3 times the narrowest side of a finite box."""
+    if edges is None:
+        return 1.0
+    widths = edges[1] - edges[0]
+    if not (np.isfinite(widths).all() and widths.any()):
+        return 1.0
+    return 0.3 * float(widths[widths > 0].min())
+
+
 def _pairs(bounds: Sequence[Any] | np.ndarray[Any, Any], d: int) -> tuple[list[float], list[float]]:
     expected = f"bounds must be scipy.optimize.Bounds or a pair (low, high) for each of {d} variables"
     try:

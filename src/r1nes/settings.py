@@ -7,11 +7,11 @@ documentation is generated from the same fields.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from functools import partial, wraps
 from textwrap import fill
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
@@ -32,7 +32,7 @@ from r1nes.arguments import (
     suggestion,
 )
 from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
-from r1nes.bounds import BoundsLike, as_edges
+from r1nes.bounds import BoundsLike, as_edges, default_sigma
 from r1nes.sampling.gaussian import Seed, seed_sequence
 from r1nes.strategies import Method, method_named, method_of, name_of
 
@@ -45,10 +45,6 @@ R = TypeVar("R")
 def keyword(text: str, check: Check = anything, default: Any = None, **facts: Any) -> Any:
     """Declare a keyword with its help ``text``, its check and its default."""
     return field(default=default, metadata={"help": text, "check": check, **facts})
-
-
-def _two_or_more(name: str, value: float) -> int:
-    return count(name, value, least=2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +67,7 @@ class Settings:
         'RkNES(rank=(4, 4)). By default "rknes", or "snes" for a single variable.'
     )
     popsize: int | None = keyword(
-        "Points per generation; by default the method's own choice.", optional(_two_or_more)
+        "Points per generation; by default the method's own choice.", optional(partial(count, least=2))
     )
     utilities: ArrayLike | None = keyword("A weight per rank, best first; by default the method's own.")
     bounds: BoundsLike = keyword(
@@ -144,7 +140,7 @@ class Settings:
         weights = self._weights().astype(start.dtype)
         self._set(weights=weights, utilities=None if self.utilities is None else weights)
         edges = as_edges(self.bounds, start)
-        sigma = _default_sigma(edges) if self.sigma0 is None else self.sigma0
+        sigma = default_sigma(edges) if self.sigma0 is None else self.sigma0
         self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), sigma=sigma, sigma0=sigma)
         seed = seed_sequence(self.rng)
         self._set(is_seeded=self.rng is not None, seed=seed, rng=seed)
@@ -282,7 +278,7 @@ def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[
         (name, first), *_ = inspect.signature(function).parameters.items()
         signature = inspect.Signature([first, *keywords.values()])
 
-        @functools.wraps(function)
+        @wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
             for unknown in kwargs.keys() - signature.parameters.keys():
                 raise TypeError(f"{unknown} is not a keyword{suggestion(unknown, ['fun', *KEYWORDS])}")
@@ -295,13 +291,3 @@ def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[
         return call
 
     return decorate
-
-
-def _default_sigma(edges: tuple[Array, Array] | None) -> float:
-    """Return the first standard deviation: 1, or 0.3 times the narrowest side of a finite box."""
-    if edges is None:
-        return 1.0
-    widths = edges[1] - edges[0]
-    if not (np.isfinite(widths).all() and widths.any()):
-        return 1.0
-    return 0.3 * float(widths[widths > 0].min())
