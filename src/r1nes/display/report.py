@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from r1nes.arrays import Array, host
 from r1nes.display import plots
+from r1nes.display.pages import embedded, rendered
 from r1nes.display.plots import Contour
 from r1nes.display.style import BLUE, RC
 from r1nes.extras import needs
@@ -55,17 +55,10 @@ class Report:
         """Write the page, which contains its figures, to the file ``to``."""
         if not self.history:
             raise ValueError(f"{self.path} has no history yet: no generation has been completed")
-        with needs("jinja2", extra="plot"):
-            import jinja2
-
-        environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("r1nes.display"),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         x, stds = host(self.result.x), host(self.search.optimizer.strategy.stds())
-        page = environment.get_template("report.html").render(
+        page = rendered(
+            "r1nes.display",
+            "report.html",
             name=self.path.name,
             facts=self.facts(),
             settings={name: _brief(value) for name, value in self._settings().items()},
@@ -97,7 +90,7 @@ def _svg(draw: Any) -> str:
         draw(figure)
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(file.getvalue()).decode()
+    return embedded(file.getvalue())
 
 
 def _draw_deviations(figure: Any, stds: Array) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from r1nes.bench.paper.claims import Claim, Verdict
-from r1nes.extras import needs
+from r1nes.display.pages import embedded, rendered
 
 TITLES = {
     "suited": "Performance on the eight functions that suit R1-NES",
@@ -68,25 +67,14 @@ def write(
     path: Path, sections: Sequence[Section], judged: Sequence[tuple[Claim, Verdict]], runs: int
 ) -> None:
     """Render the page from its template."""
-    with needs("jinja2", extra="bench"):
-        import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("r1nes.bench.paper"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    figures = {section.name: path.parent / f"{section.name}.svg" for section in sections}
+    page = rendered(
+        "r1nes.bench.paper",
+        "paper.html",
+        sections=sections,
+        images={name: embedded(figure.read_bytes()) for name, figure in figures.items()},
+        judged=judged,
+        runs=runs,
+        versions={package: version(package) for package in ("r1nes", "numpy", "scipy")},
     )
-    environment.filters["embedded"] = lambda name: _embedded(path.parent / f"{name}.svg")
-    path.write_text(
-        environment.get_template("paper.html").render(
-            sections=sections,
-            judged=judged,
-            runs=runs,
-            versions={package: version(package) for package in ("r1nes", "numpy", "scipy")},
-        )
-    )
-
-
-def _embedded(svg: Path) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
+    path.write_text(page)
