@@ -167,7 +167,7 @@ class TestRefusals:
     def test_out_with_other_libraries(self, library: str) -> None:
         optimizer = started(library)
         X = optimizer.ask()
-        with pytest.raises(ValueError, match=f"out needs arrays of NumPy, and x0 is one of {library}"):
+        with pytest.raises(ValueError, match=f"out needs NumPy arrays, but x0 is one of {library}"):
             optimizer.ask(out=X)
 
     @every_other
