@@ -23,6 +23,7 @@ from r1nes.parallel.dask import close
 from r1nes.parallel.replicas import Replicas
 from support.cluster import Cluster, Proxy
 from support.functions import rosenbrock, sphere
+from support.own_method import RoundNES
 from support.runs import drift, number_of_replicas, rosenbrock_slowly, same
 
 solve = partial(r1nes.minimize, x0=np.zeros(8), sigma0=0.5, method="rknes", max_evals=200, rng=2)
@@ -46,6 +47,11 @@ def test_workers_killed_in_the_middle_of_a_generation(engine: str, doomed: tuple
     if isinstance(workers, Replicas):
         assert workers.rebuilt >= 1
         assert workers.resynchronised == 0
+
+
+def test_replicas_rebuild_a_method_of_the_users_own(safe: tuple[Cluster, Any]) -> None:
+    method = RoundNES(rate_radius=0.5)
+    same(solve(sphere, method=method, workers=Replicas(safe[1])), solve(sphere, method=method))
 
 
 def kill_soon(worker: subprocess.Popen[bytes]) -> None:

@@ -33,6 +33,7 @@ from r1nes.parallel.executors import FuturesBackend, losses_ignored
 from r1nes.parallel.objective import Objective, Reply, values_in
 from r1nes.restarts import Search
 from r1nes.storage import checkpoint
+from r1nes.strategies import Method
 
 
 class Replicas:
@@ -147,7 +148,8 @@ class _Driver:
         scattered, client = self._scattered, self._connection.client
         held = scattered is not None and scattered.client is client and scattered.status == "finished"
         if not held:  # not scattered yet, or the worker that held it has crashed
-            content = self._snapshot, self._snapshot_step, self._objective
+            method = self._search.settings.algorithm  # the state cannot hold a class of the user's own
+            content = self._snapshot, self._snapshot_step, self._objective, method
             self._scattered = client.scatter([content], hash=False)[0]
         return self._scattered
 
@@ -184,8 +186,8 @@ class _Driver:
 class _Replica:
     """A worker's copy of the search, at one generation."""
 
-    def __init__(self, state: bytes, step: int, objective: Objective) -> None:
-        self._search = Search.from_state(checkpoint.loads(state))
+    def __init__(self, state: bytes, step: int, objective: Objective, method: Method) -> None:
+        self._search = Search.from_state(checkpoint.loads(state), method)
         self.step, self.objective = step, objective
         self.points = self._search.optimizer.ask()
 
@@ -223,8 +225,7 @@ def _evaluate(
 def _replica_at(run: str, step: int, log: list[bytes], snapshot: Any) -> _Replica | None:
     """Return the replica of ``run`` at ``step``, or None if ``log`` and ``snapshot`` do not lead there."""
     if snapshot is not None:
-        state, snapshot_step, objective = snapshot
-        _replicas[run] = _Replica(state, snapshot_step, objective)
+        _replicas[run] = _Replica(*snapshot)
         for old in list(_replicas)[:-KEPT_REPLICAS]:
             del _replicas[old]
     replica = _replicas.get(run)
