@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from r1nes.bench.analysis.statistics import summary
-from r1nes.bench.runner.records import Record, read
+from r1nes.bench.runner.records import Record, read_records
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, RC
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def draw_fit(panel: Axes, names: dict[str, Any]) -> None:
 def rosenbrock_runs(file: str, method: str) -> dict[int, list[Record]]:
     """Return a method's recorded runs on BBOB's f8, grouped by the number of variables, from 32 up."""
     runs: dict[int, list[Record]] = {}
-    for record in read(RESULTS / file / "records.jsonl"):
+    for record in read_records(RESULTS / file / "records.jsonl"):
         if (record["method"], record["function"]) == (method, "f8") and record["dim"] >= 32:
             runs.setdefault(record["dim"], []).append(record)
     return dict(sorted(runs.items()))

@@ -92,8 +92,8 @@ def count(name: str, value: float, least: int = 1) -> int:
 
 
 def flag(name: str, value: bool) -> bool:
-    """Return ``value`` if it is True or False."""
-    if not isinstance(value, bool | np.bool_):
+    """Return ``value`` as a bool; accepts True, False, 1 and 0."""
+    if not (isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1))):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 

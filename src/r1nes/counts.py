@@ -10,7 +10,6 @@ import numpy as np
 
 from r1nes.arrays import Array, ArrayType, copied
 from r1nes.sampling.streaming import Stream
-from r1nes.strategies import Strategy
 
 BLANK_GENERATIONS = 10  # generations in a row with only NaN, after which tell raises
 
@@ -36,27 +35,21 @@ class Counts:
             self.best_x = points.point(first) if isinstance(points, Stream) else copied(points[first])
             self.best = float(values[first])
 
-    def finish_generation(
-        self, points: Array | Stream, values: Array, first: int, ranked: Array, strategy: Strategy
-    ) -> None:
+    def finish_generation(self, points: Array | Stream, values: Array, first: int, ranked: Array) -> bool:
         """Count a generation whose best point is row ``first``.
 
-        Raises FloatingPointError after ten generations in a row with only NaN.
+        Returns:
+            Whether it is the tenth generation in a row with only NaN; counting starts again after it.
         """
         self.keep_best(points, values, first)
         self.ranked = ranked
         self.generation += 1
         if not math.isnan(ranked[-1]):
             self.blanks = 0
-            return
+            return False
         self.nan_count += int(np.isnan(ranked).sum())
-        self.blanks = self.blanks + 1 if math.isnan(ranked[0]) else 0
-        if self.blanks == BLANK_GENERATIONS:
-            self.blanks = 0  # the caller may catch the error and continue
-            raise FloatingPointError(
-                f"fun must return a number somewhere, got only NaN in {BLANK_GENERATIONS} generations in a "
-                f"row of {len(ranked)} points, with σ = {strategy.sigma:.3g}"
-            )
+        self.blanks = (self.blanks + 1) % BLANK_GENERATIONS if math.isnan(ranked[0]) else 0
+        return math.isnan(ranked[0]) and self.blanks == 0
 
     def continue_from(self, ended: Counts) -> None:
         """Carry over what a run that ``ended`` has counted and found to its restart."""

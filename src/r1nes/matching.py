@@ -39,6 +39,11 @@ class Matching(Protocol):
 
     pending: Any  # the noise of a generation that was asked for and has no values yet, or None
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a generation that was asked for has no values yet."""
+        ...
+
     def asked(self, noise: Any, points: Array) -> None:
         """Wait for the values of ``points``, which were made from ``noise``."""
         ...
@@ -57,6 +62,11 @@ class Synchronous:
         self.pending: Any = None
         self._marks = b""  # what identifies the points that are pending
         self._stream: Stream | None = None  # or the stream of points that was asked for
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a generation that was asked for has no values yet."""
+        return self.pending is not None or self._stream is not None
 
     def asked(self, noise: Any, points: Array) -> None:
         """Wait for the values of ``points``, which were made from ``noise``."""
@@ -89,7 +99,8 @@ class Synchronous:
 class Asynchronous:
     """One point at a time; generations are formed in the order in which values arrive."""
 
-    pending = None  # a checkpoint does not keep points under way
+    pending = None
+    is_waiting = False  # a checkpoint does not keep points under way
 
     def __init__(self, popsize: int, dim: int, array_type: ArrayType) -> None:
         """Wait for nothing yet."""

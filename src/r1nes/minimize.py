@@ -49,7 +49,10 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
         return solve(fun, settings)
     except ObjectiveError as error:
         cause = error.cause
-    raise cause  # not within the except clause, which would set its __context__
+    try:
+        raise cause  # not within the except clause, which would set its __context__
+    finally:
+        del cause  # else the exception and this frame would keep each other alive
 
 
 def solve(fun: Function, settings: RunSettings) -> Result:
@@ -59,7 +62,7 @@ def solve(fun: Function, settings: RunSettings) -> Result:
         resumes = True
         if not settings.is_seeded:
             settings = replace(settings, rng=seed_in(path))
-    search = Search(Optimizer.from_settings(settings.for_optimizer()), settings.restarts)
+    search = Search(Optimizer(**settings.keywords()), settings.restarts)
     recorder = Recorder()
     objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult
 from r1nes.arrays import Array, copied, host
 from r1nes.arrays.compiled import numba_available, repaying_generation
 from r1nes.bounds import Box
-from r1nes.counts import Counts
+from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
@@ -61,16 +61,6 @@ class Optimizer:
     @takes(Settings)
     def __init__(self, settings: Settings) -> None:
         """Check every setting and start the method."""
-        self._begin(settings)
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
-        """Return an Optimizer with settings that were checked before."""
-        optimizer = cls.__new__(cls)
-        cls._begin(optimizer, settings)
-        return optimizer
-
-    def _begin(self, settings: Settings) -> None:
         method, mean, n = settings.algorithm, settings.start, settings.size
         self.settings, self.seed, self.popsize = settings, settings.seed, n
         self._stopping = Stopping.from_settings(settings)
@@ -185,8 +175,13 @@ class Optimizer:
             self.strategy = self.strategy.update(noise, utilities)
         if self._box is not None:
             self.strategy = self.strategy.capped(self._box.limits)
-        self._stopping.observe(ranked, self.counts.generation + 1, self.strategy)
-        self.counts.finish_generation(points, told, first, ranked, self.strategy)
+        is_blank = self.counts.finish_generation(points, told, first, ranked)
+        self._stopping.observe(ranked, self.counts.generation, self.strategy)
+        if is_blank:
+            raise FloatingPointError(
+                f"fun must return a number somewhere, got only NaN in {BLANK_GENERATIONS} generations in a "
+                f"row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
+            )
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
@@ -244,14 +239,14 @@ class Optimizer:
             "settings": self.settings.to_plain(),
             "strategy": _on_host(strategy),
             "stopping": self._stopping.state(),
-            "asked": self._matching.pending is not None,
+            "asked": self._matching.is_waiting,
             "counts": _on_host(self.counts.state()),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any], method: Method | None = None) -> Self:
         """Return the Optimizer with that ``state``; a ``method`` of the user's own must be passed again."""
-        optimizer = cls.from_settings(Settings.from_plain(state["settings"], method))
+        optimizer = cls(**Settings.from_plain(state["settings"], method).keywords())
         optimizer.restore(state)
         return optimizer
 

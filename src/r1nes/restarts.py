@@ -15,14 +15,14 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
 from r1nes.arguments import count
 from r1nes.optimizer import Optimizer
-from r1nes.settings import LIMITS, Settings
+from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings
 from r1nes.strategies import Method
 
 FINAL = {"ftarget", "minus_inf", "max_seconds"}  # reasons after which a restart is pointless
@@ -77,7 +77,7 @@ class Search:
         if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
             return False
         changes |= {"max_evals": plan.limit(budget), "rng": seed}
-        self.plan, self.optimizer = plan, Optimizer.from_settings(replace(settings, **changes))
+        self.plan, self.optimizer = plan, Optimizer(**replace(settings, **changes).keywords())
         self.optimizer.inherit(ended)
         return True
 
@@ -94,20 +94,18 @@ class Search:
     def from_state(cls, state: dict[str, Any], method: Method | None = None) -> Self:
         """Return the search with that ``state``; a ``method`` of the user's own must be passed again."""
         settings = Settings.from_plain(state["settings"], method)
-        search = cls(Optimizer.from_settings(settings), state["restarts"])
+        search = cls(Optimizer(**settings.keywords()), state["restarts"])
         search.restore(state)
         return search
 
     def check_same(self, kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
         """Raise ValueError if a search ``kept`` in a file differs from this one in more than limits."""
-        given = {**self.settings.to_plain(), "restarts": self.restarts}
-        before = {**kept["settings"], "restarts": kept["restarts"]}
-        for name in {**before, **given}:
-            if name not in LIMITS and not _same(given.get(name), before.get(name)):
-                raise ValueError(
-                    f"{name} must be as in the checkpoint {os.fspath(path)}, {_brief(before.get(name))}, got "
-                    f"{_brief(given.get(name))}; another file, or none, starts another run"
-                )
+        given, before = self.settings.to_plain(), kept["settings"]
+        ours, theirs = method_settings(given), method_settings(before)
+        defaults = {each.name: each.default for each in fields(self.settings.algorithm)}
+        unlike = {*LIMITS, *OF_METHOD, "method_settings"}  # compared below, or free to change
+        _compare({**given, "restarts": self.restarts}, {**before, "restarts": kept["restarts"]}, unlike, path)
+        _compare({**defaults, **ours}, {**defaults, **theirs}, set(), path)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from ``state``, with the present ``max_evals`` and ``max_seconds``."""
@@ -175,6 +173,18 @@ def _child(seed: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
     """Return another seed; unlike ``spawn``, this leaves ``seed`` unchanged."""
     key = (*seed.spawn_key, BRANCH, number)
     return np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
+
+
+def _compare(
+    given: dict[str, Any], kept: dict[str, Any], but: set[str], path: str | os.PathLike[str]
+) -> None:
+    """Raise ValueError if settings ``given`` differ from those ``kept`` in a file."""
+    for name in {**kept, **given}.keys() - but:
+        if not _same(given.get(name), kept.get(name)):
+            raise ValueError(
+                f"{name} must be as in the checkpoint {os.fspath(path)}, {_brief(kept.get(name))}, got "
+                f"{_brief(given.get(name))}; another file, or none, starts another run"
+            )
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -187,22 +187,22 @@ class Settings:
             "method": name_of(self.algorithm),
             "bounds": bounds,
             "rng": {"entropy": seed.entropy, "spawn_key": seed.spawn_key, "pool_size": seed.pool_size},
-            **self.algorithm.given(),
+            "method_settings": self.algorithm.given(),
             **({} if name is None else {"arrays": name}),
         }
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], method: Method | None = None) -> Self:
         """Return the settings that ``to_plain`` gave; a ``method`` of your own must be passed again."""
-        own = [name for name in plain if name in OF_METHOD or name not in (*KEYWORDS, "arrays")]
-        given = {name: plain[name] for name in own}
-        keywords = {name: value for name, value in plain.items() if name not in (*own, "arrays")}
         bounds, x0 = plain["bounds"], plain["x0"]
+        keywords = {
+            name: value for name, value in plain.items() if name in KEYWORDS and name not in OF_METHOD
+        }
         return cls(
             **keywords
             | {
                 "x0": array_type_named(plain.get("arrays"), x0.dtype).array(x0),
-                "method": method_named(plain["method"], given, method),
+                "method": method_named(plain["method"], method_settings(plain), method),
                 "bounds": None if bounds is None else Bounds(*bounds),
                 "rng": np.random.SeedSequence(**plain["rng"]),
             }
@@ -253,10 +253,6 @@ class RunSettings(Settings):
         10.0,
     )
 
-    def for_optimizer(self) -> Settings:
-        """Return the part that an ``Optimizer`` takes."""
-        return Settings(**self.keywords())
-
 
 OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.metadata)
 KEYWORDS = {each.name: each for each in fields(RunSettings) if each.init}
@@ -281,6 +277,8 @@ def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
             for unknown in kwargs.keys() - signature.parameters.keys():
+                if unknown in KEYWORDS or unknown == "fun":
+                    raise TypeError(f"{unknown} is a keyword of minimize, but not of Optimizer")
                 raise TypeError(f"{unknown} is not a keyword{suggestion(unknown, ['fun', *KEYWORDS])}")
             arguments = signature.bind(*args, **kwargs).arguments
             return function(arguments.pop(name), checked(**arguments))
@@ -291,3 +289,9 @@ def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[
         return call
 
     return decorate
+
+
+def method_settings(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of the method in plain ``settings``; format 2 has them beside all others."""
+    flat = {name: plain[name] for name in OF_METHOD if name in plain}
+    return plain.get("method_settings", flat)

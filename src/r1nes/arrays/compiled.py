@@ -119,4 +119,6 @@ def repaying_generation(numbers: int) -> int:
     ``numbers`` are those of one generation. The answer depends on the run alone, not on a clock, so that the
     run can be repeated bit for bit.
     """
-    return math.floor(PATIENCE / (SAVING + SAVING_PER_NUMBER * numbers))
+    saving = SAVING + SAVING_PER_NUMBER * numbers
+    generation = math.floor(PATIENCE / saving)
+    return generation if (generation + 1) * saving > PATIENCE else generation + 1  # despite rounding

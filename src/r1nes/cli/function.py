@@ -69,6 +69,7 @@ def _only_function(module: Any, place: str) -> Any:
 def in_one_line(error: Exception) -> str:
     """Describe an error in one line, with the line of the user's code that raised it, if known."""
     text = f"{type(error).__name__}: {error}".splitlines()[0]
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    ours = frame.filename.startswith((PACKAGE, "<frozen"))
-    return text if ours else f"{text} ({Path(frame.filename).name}:{frame.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)  # none if it was raised in another process
+    if not frames or frames[-1].filename.startswith((PACKAGE, "<frozen")):
+        return text
+    return f"{text} ({Path(frames[-1].filename).name}:{frames[-1].lineno})"

@@ -52,13 +52,15 @@ def minimize_function(
         seconds: Time that earlier processes spent on the same run.
     """
     fun = load(function)
+    result: Result | Exception
     try:
         result = _solve_with_progress(fun, options, settings, seconds)
     except (ObjectiveError, EvaluationsLost, FloatingPointError) as error:  # the last if all values are NaN
-        failure = error.cause if isinstance(error, ObjectiveError) else error
+        result = error.cause if isinstance(error, ObjectiveError) else error
+    if isinstance(result, Exception):
         if options.traceback:
-            raise failure from None
-        print(f"r1nes: {function} failed: {in_one_line(failure)}", file=sys.stderr)
+            raise result
+        print(f"r1nes: {function} failed: {in_one_line(result)}", file=sys.stderr)
         return FUNCTION_FAILED
     if options.json:
         checkpoint = None if options.checkpoint is None else str(options.checkpoint)

@@ -55,11 +55,18 @@ def name_of(method: Method) -> str:
     return f"{type(method).__module__}:{type(method).__qualname__}"
 
 
-def method_named(name: str, given: dict[str, Any], own: Method | None) -> Method:
-    """Return the method that ``name_of`` named, with its settings; the user's ``own`` if it is that one."""
-    if name in STRATEGIES:
+def method_named(name: str, given: dict[str, Any], own: Method | type[Method] | None) -> Method:
+    """Return the method that ``name_of`` named, with its settings; ``own`` must agree with it, if passed."""
+    if isinstance(own, type):
+        own = own()
+    if own is None and name in STRATEGIES:
         return STRATEGIES[name](**given)
-    if own is None or (name_of(own), own.given()) != (name, given):
-        listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        raise ValueError(f"method must be the same as before, {name} with ({listed}), got {own!r}")
+    listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    if own is None:
+        raise ValueError(
+            f"{name}({listed}) is a method of your own, which a file cannot hold: resume in Python and pass it "
+            "as method"
+        )
+    if (name_of(own), own.given()) != (name, type(own)(**given).given()):
+        raise ValueError(f"method must be the same as before, {name}({listed}), got {own!r}")
     return own

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arguments import at_least_zero
-from r1nes.arrays import Array, ArrayType, copied, host, namespace
+from r1nes.arrays import Array, ArrayType, copied, host, like, namespace
 from r1nes.ranking import logarithmic
 from r1nes.sampling.streaming import Stream
 
@@ -108,7 +108,8 @@ class Strategy(ABC):
 
     def cov(self) -> Array:
         """Return the covariance matrix, dense and on the host: for inspection and tests, not for large d."""
-        J = host(self.sample(np.eye(self.noise_size))) - host(self.mean)  # sampling is linear in the noise
+        noise = like(np.eye(self.noise_size), self.mean)
+        J = host(self.sample(noise)) - host(self.mean)  # sampling is linear in the noise
         return J.T @ J
 
     def condition(self) -> float:
@@ -138,9 +139,10 @@ class Method(ABC):
 
     def __post_init__(self) -> None:
         """Check the learning rates."""
-        for name, value in self.given().items():
-            if name.startswith("rate_"):
-                at_least_zero(name, value)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.startswith("rate_") and value is not None:
+                at_least_zero(field.name, value)
 
     @abstractmethod
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> Strategy:
