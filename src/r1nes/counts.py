@@ -1,4 +1,4 @@
-"""What a run counts, and the best point it has seen."""
+"""The counters of a run, and its best point so far."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Counts:
     best_x: Array  # the best point so far
     best: float = math.inf  # its value
     ranked: Array = field(default_factory=lambda: np.empty(0))  # values of the last generation, best first
-    generation: int = 0  # generations told
+    generation: int = 0  # completed generations
     earlier: int = 0  # generations of the runs before this restart
     restart: int = 0  # runs before this one
-    nfev: int = 0  # evaluations told
+    nfev: int = 0  # completed evaluations
     nan_count: int = 0  # of which NaN
     blanks: int = 0  # generations in a row with only NaN
     drawn: int = 0  # rows of noise drawn, if asynchronous
@@ -54,12 +54,12 @@ class Counts:
         if self.blanks == BLANK_GENERATIONS:
             self.blanks = 0  # the caller may catch the error and continue
             raise FloatingPointError(
-                f"fun must return a number somewhere, got only NaN in {BLANK_GENERATIONS} generations in a "
-                f"row of {len(ranked)} points, with σ = {strategy.sigma:.3g}"
+                f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations "
+                f"in a row of {len(ranked)} points, with σ = {strategy.sigma:.3g}"
             )
 
     def continue_from(self, ended: Counts) -> None:
-        """Carry over what a run that ``ended`` has counted and found to its restart."""
+        """Take over the counts and the best point of the run that ``ended`` before this restart."""
         self.restart, self.earlier = ended.restart + 1, ended.earlier + ended.generation
         self.nfev, self.nan_count = ended.nfev, ended.nan_count
         self.best, self.best_x = ended.best, ended.best_x
@@ -70,6 +70,6 @@ class Counts:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], array_type: ArrayType) -> Self:
-        """Return the counts of a ``state``."""
+        """Return the counts with that ``state``."""
         counts = {name.removeprefix("_"): value for name, value in state.items()}  # as format 2 had them
         return cls(**counts | {"best_x": array_type.array(counts["best_x"])})

@@ -69,7 +69,7 @@ def test_minimize_resumes(library: str, tmp_path: Path) -> None:
 def test_a_missing_library_is_named(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started(library).save(tmp_path / "run")
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' brings it"):
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'r1nes\[{library}\]' installs it"):
         Optimizer.load(tmp_path / "run")
 
 
@@ -80,5 +80,5 @@ def test_a_missing_extra_is_named(library: str, monkeypatch: pytest.MonkeyPatch)
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
     _namespace_of.cache_clear()
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' brings it"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' installs it"):
         started(library)
