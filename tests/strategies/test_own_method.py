@@ -97,7 +97,7 @@ def test_a_run_resumes_if_the_method_is_passed_again(tmp_path: Path) -> None:
 def test_loading_asks_for_the_method_that_the_file_cannot_hold(tmp_path: Path) -> None:
     optimizer = Optimizer(np.ones(3), method=RoundNES(rate_radius=0.5), rng=1)
     optimizer.save(tmp_path / "f")
-    with pytest.raises(ValueError, match=r"method must be the one that was saved, .*Round .*rate_radius=0.5"):
+    with pytest.raises(ValueError, match=r"must be the one that was saved, .*RoundNES .*rate_radius=0.5"):
         Optimizer.load(tmp_path / "f")
     loaded = Optimizer.load(tmp_path / "f", method=RoundNES(rate_radius=0.5))
     np.testing.assert_array_equal(loaded.ask(), optimizer.ask())
