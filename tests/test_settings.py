@@ -242,3 +242,9 @@ def test_a_glance_at_an_optimizer_tells_its_state() -> None:
     assert "max_evals=500" in repr(optimizer.settings)
     assert repr(optimizer.strategy).startswith("DiagonalGaussian(d=20, sigma=0.")
     assert "generation 4, 12 points of 20 variables" in repr(optimizer.ask(streaming=True))
+
+
+def test_a_keyword_of_minimize_alone_is_named_as_such() -> None:
+    keywords: dict[str, Any] = {"workers": 2}
+    with pytest.raises(TypeError, match="workers is a keyword of minimize, but not of Optimizer"):
+        Optimizer(np.ones(3), **keywords)

@@ -12,7 +12,7 @@ import numpy as np
 
 Check = Callable[[str, Any], Any]  # (name, value) → the value to use
 
-# What other packages call it, and what it is called here.
+# Names in other packages, and the keywords of r1nes for the same thing.
 FOREIGN = {
     "budget": "max_evals",
     "disp": "callback",
@@ -104,7 +104,7 @@ def anything(_: str, value: Any) -> Any:
 
 
 def optional(check: Check) -> Check:
-    """Return a check that lets None pass."""
+    """Return a check that also accepts None."""
     return lambda name, value: None if value is None else check(name, value)
 
 

@@ -40,7 +40,7 @@ class Box:
         self._other = np.where(above, upper, 0)
 
     def on(self, array_type: ArrayType) -> Box:
-        """The same box for points of ``array_type``."""
+        """Return the same box for points of ``array_type``."""
         if array_type.library == "numpy":
             return self
         box = Box.__new__(Box)
@@ -67,7 +67,7 @@ class Box:
         return xp.where(inside, points, xp.clip(folded, self.lower, self.upper))
 
     def unfold(self, x: Array) -> Array:
-        """The point nearest to ``x`` that the fold maps to ``x``."""
+        """Return the point nearest to ``x`` that the fold maps to ``x``."""
         root = np.sqrt(self._margin)
         low_gap = np.minimum(x - self.lower, self._margin)
         high_gap = np.minimum(self.upper - x, self._margin)
@@ -75,7 +75,7 @@ class Box:
 
 
 def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
-    """Lower and upper bounds from SciPy's ``Bounds`` or (low, high) pairs; None if there are no bounds."""
+    """Return lower and upper bounds from SciPy's ``Bounds`` or (low, high) pairs; None without bounds."""
     if bounds is None:
         return None
     low: ArrayLike

@@ -1,4 +1,4 @@
-"""What a run counts, and the best point it has seen."""
+"""The counters of a run, and its best point so far."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Counts:
     best_x: Array  # the best point so far
     best: float = math.inf  # its value
     ranked: Array = field(default_factory=lambda: np.empty(0))  # values of the last generation, best first
-    generation: int = 0  # generations told
+    generation: int = 0  # completed generations
     earlier: int = 0  # generations of the runs before this restart
     restart: int = 0  # runs before this one
-    nfev: int = 0  # evaluations told
+    nfev: int = 0  # completed evaluations
     nan_count: int = 0  # of which NaN
     blanks: int = 0  # generations in a row with only NaN
     drawn: int = 0  # rows of noise drawn, if asynchronous
@@ -52,7 +52,7 @@ class Counts:
         return math.isnan(ranked[0]) and self.blanks == 0
 
     def continue_from(self, ended: Counts) -> None:
-        """Carry over what a run that ``ended`` has counted and found to its restart."""
+        """Take over the counts and the best point of the run that ``ended`` before this restart."""
         self.restart, self.earlier = ended.restart + 1, ended.earlier + ended.generation
         self.nfev, self.nan_count = ended.nfev, ended.nan_count
         self.best, self.best_x = ended.best, ended.best_x
@@ -63,6 +63,6 @@ class Counts:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], array_type: ArrayType) -> Self:
-        """Return the counts of a ``state``."""
+        """Return the counts with that ``state``."""
         counts = {name.removeprefix("_"): value for name, value in state.items()}  # as format 2 had them
         return cls(**counts | {"best_x": array_type.array(counts["best_x"])})

@@ -1,4 +1,4 @@
-"""Where ``Replicas`` used to live; ``r1nes.Replicas`` is the same class."""
+"""The former location of ``Replicas``, which is now ``r1nes.Replicas``."""
 
 from r1nes.parallel.replicas import Replicas
 

@@ -26,7 +26,7 @@ class Recorder:
         self._numbers = array("d")  # row after row
 
     def record(self, optimizer: Optimizer) -> None:
-        """Record one generation, the last that ``optimizer`` was told."""
+        """Record the last completed generation of ``optimizer``."""
         counts, strategy = optimizer.counts, optimizer.strategy
         ranked = counts.ranked.tolist()
         n = len(ranked)
@@ -49,7 +49,7 @@ class Recorder:
         self._numbers.extend([row[name] for name in self._names])
 
     def restore(self, columns: dict[str, NDArray[np.float64]]) -> None:
-        """Continue from what ``columns`` returned."""
+        """Restore the history that ``columns`` returned."""
         self._names = list(columns)
         self._numbers = array("d", np.array(list(columns.values())).T.tobytes())
 

@@ -1,7 +1,7 @@
-"""Which points the values of a ``tell`` belong to.
+"""Matching of told values with the points that were asked.
 
-``Synchronous`` hands out one generation at a time and takes its values together; ``Asynchronous`` hands out
-one point at a time and takes values in any order and number. Both give back complete generations.
+``Synchronous`` matches the values of one whole generation at a time; ``Asynchronous`` matches the values of
+single points, in any order and number. Both return complete generations.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from r1nes.arrays import Array, ArrayType, copied, host, namespace
 from r1nes.sampling.streaming import Stream
 
-COLUMNS = 256  # that are compared to tell one row from another, however many there are
+COLUMNS = 256  # the most columns that are compared to identify a row
 
 
 class Generation(NamedTuple):
-    """Samples to learn from: their noise, the points and their values, in one order."""
+    """A complete generation: the noise, the points and their values, in the same order."""
 
     noise: Any
     points: Array | Stream
@@ -27,7 +27,7 @@ class Generation(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Points and values of one ``tell``, and the generations that they complete."""
+    """The points and values of one ``tell``, and the generations that they complete."""
 
     points: Array | Stream
     values: Array
@@ -35,9 +35,9 @@ class Told(NamedTuple):
 
 
 class Matching(Protocol):
-    """The points handed out by ``ask``, until ``tell`` has brought their values."""
+    """Keeps the points that ``ask`` returned until ``tell`` has their values."""
 
-    pending: Any  # the noise of a generation that was asked for and has no values yet, or None
+    pending: Any  # the noise of an asked generation without values, or None
 
     @property
     def is_waiting(self) -> bool:
@@ -60,8 +60,8 @@ class Synchronous:
         """Wait for nothing yet."""
         self._shape, self._array_type = (popsize, dim), array_type
         self.pending: Any = None
-        self._marks = b""  # what identifies the points that are pending
-        self._stream: Stream | None = None  # or the stream of points that was asked for
+        self._marks = b""  # identifies the pending points
+        self._stream: Stream | None = None  # or the stream of pending points
 
     @property
     def is_waiting(self) -> bool:
@@ -81,7 +81,7 @@ class Synchronous:
         n, noise = self._shape[0], self.pending
         if isinstance(X, Stream) or self._stream is not None:
             if X is not self._stream or not isinstance(X, Stream):
-                raise ValueError(f"X must be what the last ask returned, got {X!r}")
+                raise ValueError(f"X must be the return value of the last ask, got {X!r}")
             told = _checked_values(values, n)
             self._stream = None
             return Told(X, told, [Generation(X, X, told)])
@@ -114,14 +114,14 @@ class Asynchronous:
         self._waiting |= {_key(x): (row, x) for row, x in zip(noise, points, strict=True)}
 
     def told(self, X: ArrayLike | Stream, values: ArrayLike) -> Told:
-        """Match the ``values`` of some points; all of them, or none if one was not asked for."""
+        """Match the ``values`` of some points; raise ValueError, matching none, if one was not asked."""
         points = self._array_type.array(X)
         points = _checked_points(points, (len(points), self._dim), self._array_type)
         told = _checked_values(values, len(points))
         keys = [_key(x) for x in points]
         for row, key in enumerate(keys):
             if key not in self._waiting or key in keys[:row]:
-                raise ValueError(f"X must hold points asked and not yet told; row {row} is none of them")
+                raise ValueError(f"X must hold points asked and not yet told; row {row} is not one of them")
         for key, value in zip(keys, told, strict=True):
             self._arrived.append((*self._waiting.pop(key), value))
         return Told(points, told, self._complete_generations())
@@ -137,7 +137,7 @@ class Asynchronous:
 
 
 def _marks(points: Array) -> bytes:
-    """Return what identifies the rows of ``points``: evenly spaced columns, bit for bit."""
+    """Return bytes that identify the rows of ``points``: the bits of evenly spaced columns."""
     d = points.shape[1]
     marked = points if d <= COLUMNS else points[:, :: -(-d // COLUMNS)]
     return (marked if type(marked) is np.ndarray else host(marked)).tobytes()

@@ -1,4 +1,4 @@
-"""One call that solves a problem: the only loop of the package."""
+"""``minimize``: the loop that runs a search from start to end."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
 
     Returns:
         SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
-        ``nit``, ``success``, ``status``, ``message``, and beyond SciPy ``stop`` (the reasons with their
-        values), ``sigma``, ``nan_count``, ``restarts``, ``seed`` and ``history`` (an array per
-        column, an entry per generation), which ``plot()`` draws.
+        ``nit``, ``success``, ``status`` and ``message``. Beyond SciPy's entries it has ``stop`` (the reasons
+        with their values), ``sigma``, ``nan_count``, ``restarts``, ``seed`` and ``history`` (an array per
+        column, with an entry per generation), which ``plot()`` draws.
 
     Examples:
         >>> import numpy as np, r1nes
@@ -56,7 +56,7 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
 
 
 def solve(fun: Function, settings: RunSettings) -> Result:
-    """Return what ``minimize`` returns, but raise ObjectiveError if ``fun`` fails."""
+    """Return the result of ``minimize``; raise ObjectiveError if ``fun`` fails."""
     path, resumes = settings.checkpoint, False
     if path is not None and Path(path).exists():
         resumes = True
@@ -138,7 +138,7 @@ def _kept(
     *,
     resumes: bool,
 ) -> Callable[[], None]:
-    """Resume from the file or write the first one; return the function that saves when it is due."""
+    """Resume from the checkpoint or write the first one; return a function that saves when it is due."""
     described = _described(fun, settings)
     file = RunFile(
         path,
@@ -161,7 +161,7 @@ def _no_file() -> None:
 
 
 def _described(fun: Function, settings: RunSettings) -> dict[str, Any]:
-    """Return what the command line needs to import ``fun`` again, if its name leads back to it."""
+    """Return the data that the command line needs to import ``fun`` again, if it can be imported."""
     name = f"{getattr(fun, '__module__', None)}:{getattr(fun, '__qualname__', None)}"
     found: Any = sys.modules.get(name.partition(":")[0])
     for part in name.partition(":")[2].split("."):

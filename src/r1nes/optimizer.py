@@ -28,18 +28,18 @@ from r1nes.strategies.protocol import compiled, placed, update_streamed
 
 
 def count(name: str, meaning: str) -> Any:
-    """Return a read-only property that shows one of the ``counts`` of an Optimizer."""
+    """Return a read-only property for one of the ``counts`` of an Optimizer."""
     return property(lambda optimizer: getattr(optimizer.counts, name), doc=meaning)
 
 
 class Optimizer:
-    """Minimises by turns: ``ask`` for points, evaluate them as you like, ``tell`` their values.
+    """Minimises in steps: ``ask`` for points, evaluate them as you like, ``tell`` their values.
 
     Attributes:
         strategy: The current search distribution, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
             ``condition()``. With bounds, the distribution of points before they are folded into the box.
-        settings: The ``Settings`` it was made with, defaults filled in.
-        seed: The seed of the run, a ``SeedSequence`` that reproduces it as ``rng``.
+        settings: The ``Settings`` it was created with, defaults filled in.
+        seed: The seed of the run, a ``SeedSequence``; pass it as ``rng`` to reproduce the run.
 
     Examples:
         >>> import numpy as np, r1nes
@@ -51,10 +51,10 @@ class Optimizer:
         ['ftarget']
     """
 
-    generation = count("generation", "Generations told in this run.")
+    generation = count("generation", "Completed generations of this run.")
     restart = count("restart", "Runs of the same search before this one.")
-    nfev = count("nfev", "Evaluations told, in all runs.")
-    nan_count = count("nan_count", "Evaluations that were NaN, in all runs.")
+    nfev = count("nfev", "Completed evaluations, in all runs.")
+    nan_count = count("nan_count", "Evaluations with the value NaN, in all runs.")
     best = count("best", "The smallest value so far, in all runs.")
     ranked = count("ranked", "The values of the last generation, best first.")
 
@@ -77,7 +77,7 @@ class Optimizer:
             n,
             orthogonal=method.orthogonal,
         )
-        self._buffer: Any = None  # of the noise: fresh memory costs more than filling it
+        self._buffer: Any = None  # the noise, reused because allocating it costs more than filling it
         kind = Asynchronous if settings.asynchronous else Synchronous
         self._matching: Matching = kind(n, mean.size, settings.array_type)
         self._numba_from = repaying_generation(n * mean.size)
@@ -99,22 +99,22 @@ class Optimizer:
     def ask(self, *, streaming: Literal[True]) -> Stream: ...
 
     def ask(self, *, out: Array | None = None, streaming: bool = False) -> Array | Stream:
-        """Return the points to evaluate next, one per row: the same ones until their values are told.
+        """Return the points to evaluate next, one per row; the same ones until ``tell`` has their values.
 
-        An asynchronous Optimizer returns another point in each call.
+        An asynchronous Optimizer returns one new point per call.
 
         Args:
-            out: A NumPy array to write the points into. Pass one from an earlier ask that you no longer need
-                to save memory.
-            streaming: Whether to return an iterable that makes one point after the other, in the same array,
-                instead of holding all of them. Pass it to ``tell`` as ``X``.
+            out: A NumPy array for the points. To save memory, pass the array of an earlier ask that you no
+                longer need.
+            streaming: Whether to return an iterable that generates the points one at a time, in the same
+                array. Pass it to ``tell`` as ``X``.
         """
         if self.counts.generation >= self._numba_from and not self._numba_considered:
             self._activate_numba()
         if streaming:
             return self._stream()
         if out is not None and self.settings.array_type.library != "numpy":
-            raise ValueError(f"out needs NumPy arrays, but x0 is one of {self.settings.array_type.library}")
+            raise ValueError(f"out needs a NumPy array as x0, got one of {self.settings.array_type.library}")
         try:
             noise = self._draw() if self._matching.pending is None else self._matching.pending
             points = _points(self.strategy, self._box, noise, out)
@@ -138,14 +138,14 @@ class Optimizer:
 
     def _stream(self) -> Stream:
         if not isinstance(self._matching, Synchronous):
-            raise ValueError("streaming must be False if asynchronous, where ask returns one point at a time")
+            raise ValueError("streaming must be False with asynchronous=True, where ask returns one point")
         sample = partial(_points, self.strategy, self._box)
         stream = Stream(sample, self._noise, self.counts.generation + 1, self.popsize, self.strategy.mean)
         self._matching.asked_stream(stream)
         return stream
 
     def _activate_numba(self) -> None:
-        """Use numba from now on, if it is installed."""
+        """Activate the compiled path, if numba is installed."""
         self._numba_considered = True
         if numba_available():
             array_type = self.settings.array_type
@@ -156,8 +156,8 @@ class Optimizer:
     def tell(self, X: ArrayLike | Stream, values: ArrayLike) -> None:
         """Take one step, given the ``values`` of ``X``: the rows of the last ``ask``, in any order.
 
-        An asynchronous Optimizer accepts any points it has handed out, and takes a step once there are as
-        many as a generation has. NaN ranks last. A generation of only NaN leaves the distribution unchanged;
+        An asynchronous Optimizer accepts any points it has returned, and takes a step once it has the values
+        of a full generation. NaN ranks last. A generation of only NaN leaves the distribution unchanged;
         the tenth in a row raises FloatingPointError, after which the Optimizer can still be used.
         """
         points, told, generations = self._matching.told(X, values)
@@ -179,8 +179,8 @@ class Optimizer:
         self._stopping.observe(ranked, self.counts.generation, self.strategy)
         if is_blank:
             raise FloatingPointError(
-                f"fun must return a number somewhere, got only NaN in {BLANK_GENERATIONS} generations in a "
-                f"row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
+                f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations "
+                f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
             )
 
     def stop(self) -> dict[str, float]:
@@ -212,19 +212,19 @@ class Optimizer:
         return result
 
     def inherit(self, ended: Optimizer) -> None:
-        """Continue the counts, the best point and the clock of a run that ``ended``."""
+        """Take over the counts, the best point and the clock of a run that ``ended``."""
         self.counts.continue_from(ended.counts)
         self._stopping.began = ended._stopping.began
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything the run depends on into one file; a crash cannot leave it half-written."""
+        """Write everything the run depends on to one file, atomically."""
         checkpoint.write(path, self.state())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, method: Method | None = None) -> Self:
-        """Return the Optimizer that ``save`` wrote, to be continued bit for bit. Reading runs no code.
+    def load(cls, path: str | os.PathLike[str], *, method: Method | type[Method] | None = None) -> Self:
+        """Return the Optimizer that ``save`` wrote; it continues bit for bit. Reading the file runs no code.
 
-        Pass ``method`` if it is a class of your own, which the file cannot contain.
+        Pass ``method`` again if it is your own, because the file cannot contain its code.
         """
         state = checkpoint.read(path)
         try:
@@ -244,14 +244,14 @@ class Optimizer:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], method: Method | None = None) -> Self:
+    def from_state(cls, state: dict[str, Any], method: Method | type[Method] | None = None) -> Self:
         """Return the Optimizer with that ``state``; a ``method`` of the user's own must be passed again."""
         optimizer = cls(**Settings.from_plain(state["settings"], method).keywords())
         optimizer.restore(state)
         return optimizer
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from ``state``, which belongs to an Optimizer with the same settings."""
+        """Restore ``state``, which must come from an Optimizer with the same settings."""
         array_type = self.settings.array_type
         self.strategy = placed(self.strategy, array_type, **state["strategy"])
         self._stopping.restore(state["stopping"], self.strategy)
@@ -267,5 +267,5 @@ def _points(strategy: Strategy, box: Box | None, noise: Any, out: Array | None) 
 
 
 def _on_host(values: dict[str, Any]) -> dict[str, Any]:
-    """Return ``values`` with every array as one of NumPy's."""
+    """Return ``values`` with every array converted to NumPy."""
     return {name: host(value) if hasattr(value, "shape") else value for name, value in values.items()}

@@ -18,25 +18,25 @@ FEW = 64  # values; up to this number an insertion sort is faster than calling N
 
 
 def logarithmic(n: int, *, zero_sum: bool) -> Array:
-    """w_i ∝ max(0, ln(n/2 + 1) − ln i), best first, with sum 1; ``zero_sum`` subtracts 1/n."""
+    """Return w_i ∝ max(0, ln(n/2 + 1) − ln i), best first, with sum 1; ``zero_sum`` subtracts 1/n."""
     w = np.maximum(0, math.log(n / 2 + 1) - np.log(np.arange(1, n + 1)))
     w /= w.sum()
     return w - 1 / n if zero_sum else w
 
 
 def linear(n: int, like: Array) -> Array:
-    """Utilities that fall linearly from best to worst, with sum 0 and the sum of squares of ``like``."""
+    """Return utilities that fall linearly from best to worst, with sum 0 and the norm of ``like``."""
     w = (n + 1) / 2 - np.arange(1, n + 1)
     return w * math.sqrt((like @ like) / (w @ w))
 
 
 def best_first(values: Array) -> NDArray[np.intp]:
-    """The indices that sort ``values`` in ascending order, +inf and then NaN last."""
+    """Return the indices that sort ``values`` in ascending order, +inf and then NaN last."""
     return values.argsort(kind="stable")
 
 
 def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
-    """The utility of each sample, given the values ``ranked`` in ``order``, best first.
+    """Return the utility of each sample, given the values ``ranked`` in ``order``, best first.
 
     If ``utilities`` has several rows, so has the result.
 
@@ -59,7 +59,7 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
 
 
 def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array, Array]:
-    """The index of the best value, the ``values`` sorted best first, and the utility of each sample."""
+    """Return the index of the best value, the ``values`` best first, and the utility of each sample."""
     if fast and values.size <= FEW:
         ranked, assigned = values.copy(), np.empty(utilities.shape)
         first = _ranking.fast(ranked, utilities, assigned)
@@ -72,7 +72,7 @@ def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array,
 
 @compiled
 def _ranking(ranked: Array, utilities: Array, assigned: Array) -> int:
-    """Sort ``ranked`` and fill ``assigned`` in place; returns the best index, or −1 for ties or NaN."""
+    """Sort ``ranked`` and fill ``assigned`` in place; return the best index, or −1 for ties or NaN."""
     n = ranked.size
     order = np.empty(n, np.intp)
     for i in range(n):

@@ -1,12 +1,12 @@
-"""Restarts: when a run has converged, another begins with a larger population.
+"""Restarts: when a run has converged or is stuck, another begins with a larger population.
 
 IPOP doubles the population with each restart. BIPOP doubles it too, but between two such runs it spends as
 many evaluations on short runs with small populations and small steps,
 
     n = ⌊n₀ (n_large/2n₀)^(U²)⌋,   σ = σ₀ 10^(−2U'),   at most half the evaluations of the last large run
 
-for U, U' uniform in [0, 1]. All runs share one budget, one clock and one best point; each draws its noise
-from a seed of its own, which follows from the seed of the first.
+for U, U' uniform in [0, 1]. All runs share one budget, one clock and one best point; each has its
+own seed, derived from the seed of the first.
 
 A. Auger, N. Hansen: A restart CMA evolution strategy with increasing population size, CEC 2005.
 N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.
@@ -25,20 +25,20 @@ from r1nes.optimizer import Optimizer
 from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings
 from r1nes.strategies import Method
 
-FINAL = {"ftarget", "minus_inf", "max_seconds"}  # reasons after which a restart is pointless
+FINAL = {"ftarget", "minus_inf", "max_seconds"}  # no restart after these reasons
 BRANCH = 2**32 - 1  # keeps our child seeds apart from the user's, which are numbered from 0
 
 
 class Search:
-    """A run and, once it has converged, those that follow it.
+    """A run and its restarts.
 
     Args:
         first: The Optimizer of the first run.
         restarts: How often the population may double: a number for IPOP, ``"bipop:9"`` for BIPOP with nine
-            doublings. 0 is a single run.
+            doublings. 0 means a single run.
 
     A restart begins where the first run did or, if all bounds are finite, at a random point between them.
-    ``optimizer`` is always that of the current run.
+    ``optimizer`` always belongs to the current run.
     """
 
     def __init__(self, first: Optimizer, restarts: int | str = 0) -> None:
@@ -46,7 +46,7 @@ class Search:
         self.kind, self.doublings = _parsed(restarts)
         self.optimizer, self.settings = first, first.settings
         if self.doublings and self.settings.utilities is not None:
-            raise ValueError("utilities must be None with restarts, since the population changes")
+            raise ValueError("utilities must be None with restarts, because the population changes")
         self.plan = Plan()
 
     @property
@@ -68,7 +68,7 @@ class Search:
         return self._restart()
 
     def _restart(self) -> bool:
-        """Start the next run, if the budget has room for it."""
+        """Start the next run, if the budget allows it; return whether it did."""
         ended, settings = self.optimizer, self.settings
         seed = _child(settings.seed, ended.restart + 1)
         plan = self.plan.after(ended.nfev, alternate=self.kind == "bipop")
@@ -92,14 +92,14 @@ class Search:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], method: Method | None = None) -> Self:
-        """Return the search with that ``state``; a ``method`` of the user's own must be passed again."""
+        """Return the search with that ``state``; a ``method`` of your own must be passed again."""
         settings = Settings.from_plain(state["settings"], method)
         search = cls(Optimizer(**settings.keywords()), state["restarts"])
         search.restore(state)
         return search
 
     def check_same(self, kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
-        """Raise ValueError if a search ``kept`` in a file differs from this one in more than limits."""
+        """Raise ValueError if the search ``kept`` in a file differs in any setting but the limits."""
         given, before = self.settings.to_plain(), kept["settings"]
         ours, theirs = method_settings(given), method_settings(before)
         defaults = {each.name: each.default for each in fields(self.settings.algorithm)}
@@ -108,7 +108,7 @@ class Search:
         _compare({**defaults, **ours}, {**defaults, **theirs}, set(), path)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from ``state``, with the present ``max_evals`` and ``max_seconds``."""
+        """Restore ``state``, with the current ``max_evals`` and ``max_seconds``."""
         self.plan = Plan(**state["plan"])
         limits = {
             "max_evals": self.plan.limit(self.settings.max_evals),
@@ -122,7 +122,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The kind of the current run, and what the runs before it have spent."""
+    """The kind of the current run, and the evaluations of the runs before it."""
 
     doubled: int = 0  # doublings so far
     large_evals: int = 0  # evaluations of all runs with a doubled population
@@ -153,7 +153,7 @@ class Plan:
         return {**changes, "popsize": small, "sigma0": settings.sigma * 10 ** (-2 * rng.random())}
 
     def limit(self, budget: float | None) -> float | None:
-        """Return how many evaluations, from the start of the search, end this run."""
+        """Return the number of evaluations, counted from the start of the search, at which this run ends."""
         if self.is_large or not self.doubled:
             return budget
         limit = self.began + self.last_large // 2
@@ -170,7 +170,7 @@ def _parsed(restarts: int | str) -> tuple[str, int]:
 
 
 def _child(seed: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
-    """Return another seed; unlike ``spawn``, this leaves ``seed`` unchanged."""
+    """Return the child seed with that number; unlike ``spawn``, this leaves ``seed`` unchanged."""
     key = (*seed.spawn_key, BRANCH, number)
     return np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
 
@@ -179,11 +179,11 @@ def _compare(
     given: dict[str, Any], kept: dict[str, Any], but: set[str], path: str | os.PathLike[str]
 ) -> None:
     """Raise ValueError if settings ``given`` differ from those ``kept`` in a file."""
-    for name in {**kept, **given}.keys() - but:
-        if not _same(given.get(name), kept.get(name)):
+    for name in {**kept, **given}:
+        if name not in but and not _same(given.get(name), kept.get(name)):
             raise ValueError(
                 f"{name} must be as in the checkpoint {os.fspath(path)}, {_brief(kept.get(name))}, got "
-                f"{_brief(given.get(name))}; another file, or none, starts another run"
+                f"{_brief(given.get(name))}; to start a new run, use another file or none"
             )
 
 

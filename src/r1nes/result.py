@@ -1,4 +1,4 @@
-"""What ``minimize`` returns."""
+"""The result of ``minimize``."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class Result(OptimizeResult):
-    """SciPy's ``OptimizeResult``, which can also be looked at."""
+    """SciPy's ``OptimizeResult`` with a method that plots the run."""
 
     def plot(self, contour: Contour | None = None) -> Figure:
-        """The run as a figure of Matplotlib's ``pyplot``: to show, or to save by its ``savefig``.
+        """Plot the run and return the Matplotlib figure, to show or to save with ``savefig``.
 
-        Panels show the values, the step size σ with the standard deviations along the directions, the
-        directions' stretches c and, of RkNES, how well the longest direction agrees with the way that the
-        mean has taken lately. Dotted lines are restarts.
+        Panels show the values, the step size σ with the standard deviations along the directions, the log
+        stretches c of the directions and, for RkNES, how well the longest direction is aligned with the
+        recent path of the mean. Dotted lines mark restarts.
 
         Args:
-            contour: A function of two variables, whose contours are drawn beneath the course of the search;
-                it is evaluated some thousand times. If the search has two variables, ellipses show the
-                distribution from time to time; with bounds, as it is before points are folded into the box.
+            contour: For a run with two variables, a function whose contours are drawn beneath the path; it is
+                evaluated some thousand times. Ellipses along the path show the distribution; with bounds,
+                before points are folded into the box.
         """
         if not self.history:
-            raise ValueError("there is nothing to plot: no generation is complete")
+            raise ValueError("plot needs a history, but no generation has been completed")
         if contour is not None and len(self.x) != 2:
-            raise ValueError(f"contour needs a function of 2 variables, this one has {len(self.x)}")
+            raise ValueError(f"contour needs a run with 2 variables, got one with {len(self.x)}")
         with needs("matplotlib", extra="plot"):
             from matplotlib import pyplot
 

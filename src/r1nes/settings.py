@@ -1,6 +1,6 @@
-"""Every keyword of ``Optimizer`` and ``minimize``, stated once: its type, default, check and help.
+"""Every keyword of ``Optimizer`` and ``minimize``, defined once: its type, default, check and help.
 
-``@takes(Settings)`` lets a function be called with these keywords and hands it one checked object. The
+``@takes(Settings)`` makes a function accept these keywords and passes them to it as one checked object. The
 command line takes its help texts from here, a checkpoint stores ``Settings.to_plain()``, and the reference
 documentation is generated from the same fields.
 """
@@ -52,12 +52,12 @@ class Settings:
     """The keywords of ``Optimizer``, checked, and with defaults that depend on other keywords filled in."""
 
     x0: ArrayLike = keyword(
-        "Where to start, a vector of numbers. float32 stays float32, everything else becomes float64. Pass a "
-        "PyTorch tensor or a JAX array to search on its device; points are then such arrays, too.",
+        "The starting point, a vector. float32 stays float32, all else becomes float64. Pass a PyTorch "
+        "tensor or a JAX array to search on its device; points are then arrays of the same type.",
         default=MISSING,
     )
     sigma0: float | None = keyword(
-        "The standard deviation of the first samples around x0: about the distance at which you expect the "
+        "The standard deviation of the first samples around x0: roughly the distance at which you expect the "
         "optimum. By default 1, or 0.3 times the narrowest side of a finite box.",
         optional(positive),
     )
@@ -67,51 +67,51 @@ class Settings:
         'RkNES(rank=(4, 4)). By default "rknes", or "snes" for a single variable.'
     )
     popsize: int | None = keyword(
-        "Points per generation; by default the method's own choice.", optional(partial(count, least=2))
+        "Points per generation; by default, the method's own choice.", optional(partial(count, least=2))
     )
-    utilities: ArrayLike | None = keyword("A weight per rank, best first; by default the method's own.")
+    utilities: ArrayLike | None = keyword("A weight per rank, best first; by default, the method's own.")
     bounds: BoundsLike = keyword(
-        "SciPy's Bounds, or a pair (low, high) per variable. Every point is folded into the box; none is "
-        "drawn again."
+        "SciPy's Bounds, or a (low, high) pair per variable. Points outside the box are folded into it, "
+        "never resampled."
     )
-    ftarget: float | None = keyword("Stop once a value is at or below this one.", optional(number))
-    max_evals: float | None = keyword("The most evaluations to spend, in all runs together.", limit=True)
+    ftarget: float | None = keyword("Stop once a value is at or below this target.", optional(number))
+    max_evals: float | None = keyword("The maximum number of evaluations, including restarts.", limit=True)
     max_seconds: float | None = keyword(
-        "The most time to spend, in seconds; the current generation is finished.",
+        "The maximum time in seconds, including restarts; the run ends after the current generation.",
         optional(positive),
         limit=True,
     )
     xtol: float | None = keyword(
-        "Stop once the largest standard deviation is at or below this; by default 1e-12 times sigma0.",
+        "Stop once the largest standard deviation is at or below this; by default, 1e-12 times sigma0.",
         optional(at_least_zero),
     )
     ftol: float = keyword(
-        "Stop once the best values of recent generations differ by no more than this; 0 turns it off.",
+        "Stop once the best values of recent generations differ by no more than this; 0 turns this off.",
         at_least_zero,
         1e-12,
     )
     max_condition: float | None = keyword(
-        "Stop once the condition number of the covariance matrix exceeds this; by default the limit of the "
-        "method's arithmetic.",
+        "Stop once the condition number of the covariance matrix exceeds this; by default, the limit of "
+        "the method's arithmetic.",
         optional(positive),
     )
     asynchronous: bool = keyword(
-        "Evaluate without waiting for the slowest point of a generation. It takes more evaluations, and the "
-        "run depends on the order in which they finish.",
+        "Evaluate without waiting for the slowest point of a generation. This takes more evaluations, and "
+        "the run depends on the order in which they finish.",
         flag,
         False,
     )
     noise: str | None = keyword(
-        'Where random numbers are drawn: None on the host, the same for every array library; "device" by '
-        "the generator of the device that x0 lives on.",
+        'Where random numbers are drawn: None for the host, the same for every array library; "device" for '
+        "the generator of the device that holds x0.",
         one_of(None, "device"),
     )
-    rng: Seed = keyword("Seed of the run: None, an int, a SeedSequence or a Generator.")
+    rng: Seed = keyword("The seed of the run: None, an int, a SeedSequence or a Generator.")
     rank: int | tuple[int, int] | None = keyword("Short for method=RkNES(rank=…).", of_method=True)
     base: str | None = keyword("Short for method=RkNES(base=…).", of_method=True)
-    rate_mean: float | None = keyword("Learning rate of the mean, in any method.", of_method=True)
-    rate_sigma: float | None = keyword("Learning rate of the step size, in any method.", of_method=True)
-    rate_shape: float | None = keyword("Learning rate of the shape, in all but SNES.", of_method=True)
+    rate_mean: float | None = keyword("The learning rate of the mean, for any method.", of_method=True)
+    rate_sigma: float | None = keyword("The learning rate of the step size, for any method.", of_method=True)
+    rate_shape: float | None = keyword("The learning rate of the shape, for all but SNES.", of_method=True)
     rate_scales: float | None = keyword("Short for method=RkNES(rate_scales=…).", of_method=True)
 
     # Derived from the above, with their final types.
@@ -147,7 +147,7 @@ class Settings:
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
-            object.__setattr__(self, name, value)  # frozen from the end of __post_init__ on
+            object.__setattr__(self, name, value)  # frozen once __post_init__ has ended
 
     def _choose_method(self) -> None:
         given = {name: getattr(self, name) for name in OF_METHOD if getattr(self, name) is not None}
@@ -175,7 +175,7 @@ class Settings:
         return f"{type(self).__name__}(x0 of {self.start.size} variables, {listed})"
 
     def keywords(self) -> dict[str, Any]:
-        """Return the keywords that make the same Optimizer again."""
+        """Return the keywords that create the same Optimizer."""
         return {each.name: getattr(self, each.name) for each in fields(Settings) if each.init}
 
     def to_plain(self) -> dict[str, Any]:
@@ -192,12 +192,10 @@ class Settings:
         }
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any], method: Method | None = None) -> Self:
-        """Return the settings that ``to_plain`` gave; a ``method`` of your own must be passed again."""
+    def from_plain(cls, plain: dict[str, Any], method: Method | type[Method] | None = None) -> Self:
+        """Return the settings that ``to_plain`` stored; a ``method`` of your own must be passed again."""
         bounds, x0 = plain["bounds"], plain["x0"]
-        keywords = {
-            name: value for name, value in plain.items() if name in KEYWORDS and name not in OF_METHOD
-        }
+        keywords = {name: plain[name] for name in plain if name in KEYWORDS and name not in OF_METHOD}
         return cls(
             **keywords
             | {
@@ -211,17 +209,17 @@ class Settings:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RunSettings(Settings):
-    """The keywords of ``minimize``: those of ``Optimizer``, and how to evaluate and to keep the run."""
+    """The keywords of ``minimize``: those of ``Optimizer``, and those for evaluation and checkpoints."""
 
-    args: tuple[Any, ...] = keyword("More arguments of fun.", default=())
+    args: tuple[Any, ...] = keyword("Further arguments of fun.", default=())
     restarts: int | str = keyword(
-        "How often to start again with twice the population when a run has converged or got stuck; "
+        "How often to restart with twice the population when a run has converged or is stuck; "
         '"bipop:9" adds short runs with small populations in between. A restart begins at x0 with sigma0, or '
-        "at a random point if all bounds are finite. All runs share max_evals and max_seconds.",
+        "at a random point if all bounds are finite. All runs share one budget and one clock.",
         default=0,
     )
     vectorized: bool = keyword(
-        "Whether fun takes a whole generation, an (n, d) array, and returns n values.", flag, False
+        "Whether fun takes a whole generation as an (n, d) array and returns n values.", flag, False
     )
     workers: Any = keyword(
         'Where points are evaluated: a number of processes, -1 for one per core, "threads:4", any '
@@ -230,13 +228,13 @@ class RunSettings(Settings):
         default=1,
     )
     timeout: float | None = keyword(
-        "Seconds after which an evaluation is given up and tried again, up to four times, like those of a "
-        "worker that died.",
+        "The maximum seconds per evaluation. One that takes longer is lost, like those of a crashed worker. "
+        "Lost evaluations are repeated; each gets up to four attempts.",
         optional(positive),
     )
     on_failure: str = keyword(
-        'What to do when fun raises an exception or an evaluation is lost four times: "raise" ends the run, '
-        '"worst" ranks the point last.',
+        'What to do if fun raises an exception or an evaluation is lost in all attempts: "raise" ends the '
+        'run, "worst" ranks the point last.',
         one_of("raise", "worst"),
         "raise",
     )
@@ -244,11 +242,11 @@ class RunSettings(Settings):
         "Called with an OptimizeResult after each generation; raise StopIteration in it to end the run."
     )
     checkpoint: str | os.PathLike[str] | None = keyword(
-        "A file that stores the whole run. The same call resumes from it, bit for bit, however the process "
+        "A file for the state of the run. The same call resumes from it, bit for bit, however the process "
         "ended; only max_evals and max_seconds may differ."
     )
     checkpoint_every: float = keyword(
-        "Seconds between two checkpoints; one is also written at the end. 0 writes one per generation.",
+        "The seconds between checkpoints; 0 writes one per generation. The last one is written at the end.",
         at_least_zero,
         10.0,
     )
@@ -262,9 +260,9 @@ LIMITS = tuple(
 
 
 def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[Concatenate[T, P], R]]:
-    """Let a function be called with the keywords of ``settings`` and hand it them as one checked object.
+    """Make a function accept the keywords of ``settings`` and pass them to it as one checked object.
 
-    The function gets the signature and, after the first paragraph of its docstring, the help of all keywords.
+    Its signature lists the keywords, and the first paragraph of its docstring is followed by their help.
     """
     keywords, checked = inspect.signature(settings).parameters, cast("Callable[..., S]", settings)
     texts = [f"{name}: {KEYWORDS[name].metadata['help']}" for name in keywords]

@@ -24,10 +24,10 @@ MESSAGES = {
     "xtol": "The largest standard deviation is below xtol",
     "ftol": "The best values of recent generations differ by no more than ftol",
     "flat": "Every point of recent generations has the same value: converged to the precision of the "
-    "objective, or sigma0 is too small to see a difference",
+    "objective, or sigma0 is too small to make a difference",
     "max_evals": "Another generation would exceed max_evals",
     "max_seconds": "The time limit was reached",
-    "stagnation": "Many generations were no better than as many before them",
+    "stagnation": "The best values have not improved over many generations",
     "condition": "The covariance matrix is too ill-conditioned to continue",
     "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
     "minus_inf": "The objective returned -inf, which no other point can beat",
@@ -82,7 +82,7 @@ class Stopping:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Return a watch with the limits and tolerances of ``settings``."""
+        """Return a ``Stopping`` with the limits and tolerances of ``settings``."""
         limit = settings.max_condition
         return cls(
             dim=settings.start.size,
@@ -118,7 +118,7 @@ class Stopping:
         self.ends = self._ends_of_search(strategy)
 
     def _compare_eras(self, generation: int) -> None:
-        """Compare medians over long times, because one lucky early point proves nothing."""
+        """Compare medians over many generations, because one lucky early point proves nothing."""
         median = float(np.median(self.era))
         self.stagnant = len(self.era) if median >= self.era_median else 0
         self.era_median = median
@@ -150,7 +150,7 @@ class Stopping:
         }
 
     def _ends_of_search(self, strategy: Strategy) -> dict[str, float]:
-        """Return the reasons that follow from the distribution and from the values of generations."""
+        """Return the reasons that follow from the distribution and from the values of recent generations."""
         stop: dict[str, float] = {}
         least, most = strategy.largest_std()
         if not (self.xtol < least and most < self.largest):  # also if NaN
@@ -172,12 +172,12 @@ class Stopping:
         return stop
 
     def state(self) -> dict[str, Any]:
-        """Return what ``restore`` needs to continue from here, including the time passed so far."""
+        """Return the state that ``restore`` takes, including the time elapsed."""
         observed = {name: getattr(self, name) for name in OBSERVED}
         return observed | {"bests": list(self.bests), "era": list(self.era), "seconds": self.seconds()}
 
     def restore(self, state: dict[str, Any], strategy: Strategy) -> None:
-        """Continue from ``state``, with the distribution ``strategy``."""
+        """Restore ``state``, with the distribution ``strategy``."""
         for name in OBSERVED:
             setattr(self, name, state[name])
         self.bests.extend(state["bests"])

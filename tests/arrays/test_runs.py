@@ -167,7 +167,7 @@ class TestRefusals:
     def test_out_with_other_libraries(self, library: str) -> None:
         optimizer = started(library)
         X = optimizer.ask()
-        with pytest.raises(ValueError, match=f"out needs NumPy arrays, but x0 is one of {library}"):
+        with pytest.raises(ValueError, match=f"out needs a NumPy array as x0, got one of {library}"):
             optimizer.ask(out=X)
 
     @every_other
@@ -176,7 +176,7 @@ class TestRefusals:
             r1nes.minimize(ellipsoid, maker(library)(START), workers=2)
 
     def test_device_noise_without_a_device(self) -> None:
-        with pytest.raises(ValueError, match="noise='device' needs x0 as a tensor of PyTorch or an array of"):
+        with pytest.raises(ValueError, match="noise='device' needs a PyTorch tensor or a JAX array as x0"):
             Optimizer(START, noise="device")
         with pytest.raises(ValueError, match="noise must be None or 'device', got 'gpu'"):
             Optimizer(START, noise="gpu")

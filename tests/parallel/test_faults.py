@@ -143,7 +143,7 @@ def test_an_objective_need_not_be_importable() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"timeout": 1}, "timeout needs workers that can be ended or given up, got workers=1"),
+        ({"timeout": 1}, "timeout needs workers that can be abandoned, got workers=1"),
         ({"timeout": 1, "workers": "threads:2"}, "timeout needs processes or an Executor"),
         ({"timeout": 0, "workers": 2}, "timeout must be finite and above 0, got 0"),
         ({"on_failure": "ignore"}, "on_failure must be 'raise' or 'worst', got 'ignore'"),

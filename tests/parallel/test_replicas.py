@@ -222,7 +222,7 @@ def test_a_replica_that_drifts_is_found_and_replaced(safe: tuple[Cluster, Any]) 
             first = next(iter(client.scheduler_info()["workers"]))
             client.run(drift, 1e-9, workers=[first])
 
-    with pytest.warns(RuntimeWarning, match="the replica on tcp.* had drifted by generation"):
+    with pytest.warns(RuntimeWarning, match="the replica on tcp.* has drifted by generation"):
         disturbed = solve(rosenbrock, workers=replicas, callback=callback)
     assert replicas.resynchronised == 2
     same(disturbed, solve(rosenbrock))

@@ -38,7 +38,7 @@ def test_tell_accepts_only_the_last_stream() -> None:
     first, last = optimizer.ask(streaming=True), optimizer.ask(streaming=True)
     values = np.arange(len(last))
     for wrong in (first, [x.copy() for x in last]):
-        with pytest.raises(ValueError, match="X must be what the last ask returned"):
+        with pytest.raises(ValueError, match="X must be the return value of the last ask"):
             optimizer.tell(wrong, values)
     optimizer.tell(last, values)
     assert optimizer.generation == 1

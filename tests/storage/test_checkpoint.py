@@ -119,6 +119,21 @@ class TestOptimizer:
         optimizer.tell(X, rosenbrock(X))
         np.testing.assert_array_equal(loaded.strategy.mean, optimizer.strategy.mean)
 
+    def test_points_of_a_stream_can_be_told_after_loading(self, tmp_path: Path) -> None:
+        optimizer = Optimizer(np.zeros(5), 0.5, method="snes", rng=1)  # which rounds one row as many
+        X = np.array([x.copy() for x in optimizer.ask(streaming=True)])
+        optimizer.save(tmp_path / "f")
+        Optimizer.load(tmp_path / "f").tell(X, sphere(X))
+
+    def test_a_subclass_is_made_by_its_own_init(self, tmp_path: Path) -> None:
+        class Labelled(Optimizer):
+            def __init__(self, *args: Any, **keywords: Any) -> None:
+                super().__init__(*args, **keywords)
+                self.label = "mine"
+
+        Labelled(np.zeros(5)).save(tmp_path / "f")
+        assert Labelled.load(tmp_path / "f").label == "mine"
+
     def test_every_setting_is_kept(self, tmp_path: Path) -> None:
         options: dict[str, Any] = {"max_evals": 1e4, "ftarget": -1, "utilities": [2, 1, 0.5, 0], "xtol": 1e-9}
         optimizer = Optimizer(

@@ -87,10 +87,10 @@ def test_an_unseeded_run_resumes_too(tmp_path: Path) -> None:
     [
         ({"x0": np.ones(4)}, r"x0 must be as in the checkpoint .*, 3 numbers.*got 4 numbers"),
         ({"x0": np.ones(3, np.float32)}, "x0 must be as in the checkpoint"),
-        ({"sigma0": 0.5}, "sigma0 must be as in the checkpoint .*, 1.0, got 0.5; another file"),
+        ({"sigma0": 0.5}, "sigma0 must be as in the checkpoint .*, 1.0, got 0.5; to start a new run"),
         ({"method": "snes"}, "method must be as in the checkpoint .*, 'r1nes', got 'snes'"),
         ({"popsize": 8}, "popsize must be as in the checkpoint .*, 6, got 8"),
-        ({"rate_mean": 0.5}, "rate_mean must be as in the checkpoint .*, None, got 0.5"),
+        ({"rate_mean": 0.5}, "rate_mean must be as in the checkpoint .*, 1.0, got 0.5"),
         ({"rng": 2}, "rng must be as in the checkpoint"),
         ({"restarts": 3}, "restarts must be as in the checkpoint .*, 'ipop:0', got 'ipop:3'"),
         ({"ftarget": 1.0}, "ftarget must be as in the checkpoint"),
@@ -162,3 +162,9 @@ def test_files_of_format_2_are_resumed(method: str, tmp_path: Path) -> None:
     for name, column in before.items():
         np.testing.assert_array_equal(resumed.history[name][:done], column)
     assert path.read_bytes().startswith(b"r1nes checkpoint 3\n")
+
+
+def test_a_setting_equal_to_its_default_does_not_count_as_a_change(tmp_path: Path) -> None:
+    solve = partial(r1nes.minimize, sphere, np.ones(4), method="rknes", rng=1, checkpoint=tmp_path / "run")
+    solve(max_evals=80, rate_mean=1.0, base="diagonal")
+    assert solve(max_evals=160).nfev == 160

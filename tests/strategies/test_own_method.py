@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,17 @@ def test_a_run_resumes_if_the_method_is_passed_again(tmp_path: Path) -> None:
     solve(checkpoint=tmp_path / "run", max_evals=500)
     resumed = solve(checkpoint=tmp_path / "run")
     assert resumed.x.tobytes() == whole.x.tobytes()
-    with pytest.raises(ValueError, match=r"rate_radius must be as in the checkpoint .*, None, got 0.5"):
+    with pytest.raises(ValueError, match=r"rate_radius must be as in the checkpoint .*, 0.7, got 0.5"):
         solve(checkpoint=tmp_path / "run", method=RoundNES(rate_radius=0.5))
 
 
 def test_loading_asks_for_the_method_that_the_file_cannot_hold(tmp_path: Path) -> None:
     optimizer = Optimizer(np.ones(3), method=RoundNES(rate_radius=0.5), rng=1)
     optimizer.save(tmp_path / "f")
-    with pytest.raises(ValueError, match=r"method must be the same as before, .*RoundNES .*rate_radius=0.5"):
+    with pytest.raises(ValueError, match=r"RoundNES\(rate_radius=0.5\) is a method of your own"):
         Optimizer.load(tmp_path / "f")
+    with pytest.raises(ValueError, match=r"one that was saved, .*RoundNES\(rate_radius=0.5\), got RoundNES"):
+        Optimizer.load(tmp_path / "f", method=RoundNES)
     loaded = Optimizer.load(tmp_path / "f", method=RoundNES(rate_radius=0.5))
     np.testing.assert_array_equal(loaded.ask(), optimizer.ask())
 
@@ -76,3 +79,15 @@ def test_an_incomplete_method_is_refused() -> None:
 
     with pytest.raises(TypeError, match="abstract"):
         Nothing()  # type: ignore[abstract]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Namesake(RoundNES):
+    sigma0: float = 2.0
+    timeout: float = 1.0
+
+
+def test_its_settings_may_be_called_like_ours(tmp_path: Path) -> None:
+    method = Namesake(sigma0=3.0, timeout=2.0)
+    solve(method=method, checkpoint=tmp_path / "run", max_evals=500)
+    same(solve(method=method, checkpoint=tmp_path / "run"), solve(method=method))

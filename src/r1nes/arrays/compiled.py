@@ -75,13 +75,13 @@ def _register(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 
 @jitable
 def strip_width(n: int, d: int) -> int:
-    """The number of columns that loops process at a time in an (n, d) array."""
+    """Return the number of columns that loops process at a time in an (n, d) array."""
     return STRIP if n * d <= CACHED else LONG_STRIP
 
 
 @cache
 def numba_available() -> bool:
-    """Whether numba is installed; the first call imports it."""
+    """Return whether numba is installed; the first call imports it."""
     try:
         import numba  # noqa: F401
     except ImportError:
@@ -114,10 +114,10 @@ def _keyed(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def repaying_generation(numbers: int) -> int:
-    """The generation, counted from 0, from which on the compiled path repays the time to load numba.
+    """Return the generation, counted from 0, from which the compiled path repays the time to load numba.
 
-    ``numbers`` are those of one generation. The answer depends on the run alone, not on a clock, so that the
-    run can be repeated bit for bit.
+    ``numbers`` is the size of one generation, n·d. The result depends on the run alone, not on a clock, so
+    that the run can be repeated bit for bit.
     """
     saving = SAVING + SAVING_PER_NUMBER * numbers
     generation = math.floor(PATIENCE / saving)

@@ -50,7 +50,7 @@ class ArrayType:
         return xp.asarray(values, dtype=getattr(xp, self.dtype.name), device=self.device)
 
     def normal(self, key: np.random.SeedSequence, shape: tuple[int, ...]) -> Array:
-        """Standard normal numbers from the device's own generator, determined by ``key``."""
+        """Return standard normal numbers from the device's own generator, determined by ``key``."""
         if self.library == "torch":
             import torch
 
@@ -73,7 +73,7 @@ class ArrayType:
 
 
 def array_type_of(x0: Any) -> ArrayType:
-    """The array type of ``x0``, which must be float32 or float64."""
+    """Return the array type of ``x0``, which must be float32 or float64."""
     library = library_of(x0)
     width = str(x0.dtype).removeprefix("torch.")
     if width not in WIDTHS:
@@ -89,7 +89,7 @@ def array_type_of(x0: Any) -> ArrayType:
 
 
 def array_type_named(name: str | None, dtype: np.dtype[Any]) -> ArrayType:
-    """The array type with the given ``name`` and ``dtype``."""
+    """Return the array type with the given ``name`` and ``dtype``."""
     if name is None:
         return ArrayType("numpy", dtype)
     library, _, device = name.partition(":")
@@ -126,7 +126,7 @@ def as_start(x0: ArrayLike) -> tuple[Array, ArrayType]:
 
 
 def library_of(x: object) -> str:
-    """The library of ``x``: ``"torch"``, ``"jax"``, or ``"numpy"`` for anything else."""
+    """Return the library of ``x``: ``"torch"``, ``"jax"``, or ``"numpy"`` for anything else."""
     if type(x) is not np.ndarray:
         for library, name in (("torch", "Tensor"), ("jax", "Array")):
             kind = getattr(sys.modules.get(library), name, None)
@@ -152,12 +152,12 @@ def host(x: Any) -> Array:
 
 
 def namespace(x: Array) -> Any:
-    """The array API namespace of ``x``."""
+    """Return the array API namespace of ``x``."""
     return np if type(x) is np.ndarray else _namespace_of(library_of(x))
 
 
 def on_host(x: Array) -> bool:
-    """Whether ``x`` is a NumPy array."""
+    """Return whether ``x`` is a NumPy array."""
     return type(x) is np.ndarray
 
 
@@ -178,21 +178,21 @@ class Operations(NamedTuple):
 
 
 def operations(x: Array) -> Operations:
-    """The operations for arrays like ``x``."""
+    """Return the operations for arrays like ``x``."""
     if type(x) is np.ndarray:
         return Operations(np, np.asarray, np.asarray)
     return Operations(namespace(x), lambda values: like(values, x), host)
 
 
 def zeros(shape: tuple[int, ...], x: Array) -> Array:
-    """Zeros with the library, dtype and device of ``x``."""
+    """Return zeros with the library, dtype and device of ``x``."""
     if type(x) is np.ndarray:
         return np.zeros(shape, x.dtype)
     return namespace(x).zeros(shape, dtype=x.dtype, device=x.device)
 
 
 def copied(x: Array) -> Array:
-    """A copy of ``x``, writable if the library allows it."""
+    """Return a copy of ``x``, writable if the library allows it."""
     return x.copy() if type(x) is np.ndarray else namespace(x).asarray(x, copy=True)
 
 

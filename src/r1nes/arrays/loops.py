@@ -16,7 +16,7 @@ TINY = 1e-37  # variances below this are treated as 0
 
 @inline_kernel
 def dot(x: Array, y: Array) -> float:
-    """xᵀy."""
+    """Return xᵀy."""
     total = 0.0
     for j in range(x.size):
         total += x[j] * y[j]
@@ -25,7 +25,7 @@ def dot(x: Array, y: Array) -> float:
 
 @inline_kernel
 def total_of(x: Array) -> float:
-    """The sum of ``x``."""
+    """Return the sum of ``x``."""
     total = 0.0
     for j in range(x.size):
         total += x[j]
@@ -61,7 +61,7 @@ def add_squares(out: Array, factor: float, x: Array) -> None:
 
 @kernel
 def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int, int, int]:
-    """The positions in a periodic sequence of column ``start`` of rows ``i`` to ``i`` + 3.
+    """Return where column ``start`` of rows ``i`` to ``i`` + 3 is in a periodic sequence.
 
     Beyond the last row, the last row is repeated.
     """
@@ -76,7 +76,7 @@ def four_starts(starts: Any, i: int, start: int, period: int) -> tuple[int, int,
 
 @inline_kernel
 def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, float, float]:
-    """The dot products of ``x`` with four slices of a sequence, in one pass over ``x``."""
+    """Return the dot products of ``x`` with four slices of a sequence, in one pass over ``x``."""
     a, b, c, d = _four(sequence, starts, x.size)
     of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
     for j in range(x.size):
@@ -89,7 +89,7 @@ def four_dots(x: Array, sequence: Array, starts: Any) -> tuple[float, float, flo
 
 @inline_kernel
 def four_powers(sequence: Array, starts: Any, width: int) -> tuple[float, float, float, float]:
-    """The sums of squares of four slices of a sequence."""
+    """Return the sums of squares of four slices of a sequence."""
     a, b, c, d = _four(sequence, starts, width)
     of_a, of_b, of_c, of_d = 0.0, 0.0, 0.0, 0.0
     for j in range(width):
@@ -195,7 +195,7 @@ def exp_small(out: Array, x: Array) -> None:
 
 @kernel
 def largest_first(c: Array) -> NDArray[np.intp]:
-    """The indices that sort ``c`` by descending magnitude, stably; insertion sort, for a few numbers."""
+    """Return the indices that sort ``c`` by descending magnitude, by a stable insertion sort."""
     order = np.arange(c.size)
     for i in range(1, c.size):
         moved, j = order[i], i

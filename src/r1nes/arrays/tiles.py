@@ -21,13 +21,13 @@ Buffer = Any  # an uninitialised NumPy array, or None for libraries that allocat
 
 
 def column_slices(n: int, d: int) -> list[slice]:
-    """Column slices that cut an (n, d) array into tiles."""
+    """Return column slices that cut an (n, d) array into tiles."""
     tile = max(MIN_COLUMNS, TILE // n)
     return [ALL] if d <= tile else [slice(start, start + tile) for start in range(0, d, tile)]
 
 
 def new_buffer(noise: Array, d: int) -> Buffer:
-    """An uninitialised (len(noise), d) array for NumPy noise; None for other libraries."""
+    """Return an uninitialised (len(noise), d) array for NumPy noise; None for other libraries."""
     return np.empty((len(noise), d), noise.dtype) if type(noise) is np.ndarray else None
 
 

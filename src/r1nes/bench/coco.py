@@ -129,7 +129,7 @@ def _problem_ids(names: Sequence[str]) -> list[ProblemId]:
 def _selected(
     suite: list[ProblemId], functions: Sequence[int] | None, instances: int | None
 ) -> list[ProblemId]:
-    """The problems with the given function numbers and the first ``instances`` instances of each."""
+    """Return the problems with the given function numbers and the first ``instances`` instances of each."""
     known = sorted({problem.function for problem in suite})
     _check("--functions", functions, known)
     numbered = list(dict.fromkeys(problem.instance for problem in suite))

@@ -14,21 +14,44 @@ from r1nes.cli.parser import add_command, names, numbers
 def add_to(commands: Any) -> None:
     """Add the command and its flags."""
     parser = add_command(commands, "bench", "compare methods of r1nes and of other packages side by side")
-    parser.add_argument("--methods", type=names, default="rknes,snes,crfmnes,pypop7-rmes", metavar="NAMES")
-    parser.add_argument("--functions", type=names, default="f1,f12", metavar="NAMES")
-    parser.add_argument("--dims", type=numbers, default="8,32", metavar="NUMBERS")
-    parser.add_argument("--trials", type=int, default=3, help="runs per cell (default: %(default)s)")
-    parser.add_argument("--budget", type=int, help="evaluations per run (default: by dimension)")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="runs in parallel (default: %(default)s)"
+        "--methods",
+        type=names,
+        default="rknes,snes,crfmnes,pypop7-rmes",
+        metavar="NAMES",
+        help="The methods. (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--functions",
+        type=names,
+        default="f1,f12",
+        metavar="NAMES",
+        help="The functions. (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--dims",
+        type=numbers,
+        default="8,32",
+        metavar="NUMBERS",
+        help="The dimensions. (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=3,
+        help="Runs per method, function and dimension. (default: %(default)s)",
+    )
+    parser.add_argument("--budget", type=int, help="Evaluations per run. (default: by dimension)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="Runs in parallel. (default: %(default)s)"
     )
     parser.add_argument(
         "--targets",
         metavar="METHOD",
-        help="check instead whether this method meets its targets, up to d = 512",
+        help="Check instead whether this method meets its targets, up to d = 512.",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("bench"), help="the output folder (default: %(default)s)"
+        "--out", type=Path, default=Path("bench"), help="The output folder. (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 
@@ -46,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
     complaints = [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
     if missing := len(cells) - len(records) - len(failures):
-        complaints.append(f"interrupted, {missing} runs are missing; the same command continues")
+        complaints.append(f"interrupted, {missing} runs are missing; repeat the command to resume")
     if options.targets:
         print(targets.table(records))
         complaints += targets.missed(records)

@@ -1,4 +1,4 @@
-"""``r1nes coco``: run a suite of COCO."""
+"""``r1nes coco``: run a COCO suite."""
 
 from __future__ import annotations
 
@@ -11,28 +11,32 @@ from r1nes.cli.parser import add_command, fraction, number_or_word, numbers
 
 def add_to(commands: Any) -> None:
     """Add the command and its flags."""
-    parser = add_command(commands, "coco", "run a suite of COCO with its observer, for its post-processing")
-    parser.add_argument("--suite", default="bbob-largescale", help="(default: %(default)s)")
-    parser.add_argument("--method", default="rknes", help="(default: %(default)s)")
-    parser.add_argument("--dims", type=numbers, metavar="NUMBERS", help="(default: all of the suite)")
-    parser.add_argument("--functions", type=numbers, metavar="NUMBERS", help="(default: all of the suite)")
-    parser.add_argument("--instances", type=int, help="how many of each function (default: all of the suite)")
+    parser = add_command(
+        commands, "coco", "run a COCO suite with COCO's observer, ready for its post-processing"
+    )
+    parser.add_argument("--suite", default="bbob-largescale", help="The suite. (default: %(default)s)")
+    parser.add_argument("--method", default="rknes", help="The method. (default: %(default)s)")
+    parser.add_argument("--dims", type=numbers, metavar="NUMBERS", help="The dimensions. (default: all)")
+    parser.add_argument("--functions", type=numbers, metavar="NUMBERS", help="The functions. (default: all)")
+    parser.add_argument("--instances", type=int, help="The number of instances per function. (default: all)")
     parser.add_argument(
-        "--budget", type=int, default=1000, help="evaluations per variable (default: %(default)s)"
+        "--budget", type=int, default=1000, help="Evaluations per variable. (default: %(default)s)"
     )
     parser.add_argument(
-        "--restarts", type=number_or_word, default="9", help="a number, or bipop:N (default: %(default)s)"
+        "--restarts", type=number_or_word, default="9", help="A number, or bipop:N. (default: %(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of all random numbers (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="The seed of all random numbers. (default: %(default)s)"
+    )
     parser.add_argument(
         "--batch",
         type=fraction,
         default="1/1",
         metavar="K/N",
-        help="only the K-th of N parts of the problems",
+        help="Run only the K-th of N parts of the problems.",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("exdata/r1nes"), help="the output folder (default: %(default)s)"
+        "--out", type=Path, default=Path("exdata/r1nes"), help="The output folder. (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 

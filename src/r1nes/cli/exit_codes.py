@@ -1,4 +1,4 @@
-"""The exit codes of ``r1nes``: a script can tell a missed target from a mistake or a failing function."""
+"""The exit codes of ``r1nes``: they tell a missed target from a mistake or a failing function."""
 
 from __future__ import annotations
 

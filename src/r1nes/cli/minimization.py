@@ -18,7 +18,11 @@ from r1nes.settings import RunSettings
 FLAGS = (
     Flag("max_evals", float),
     Flag("max_seconds", float),
-    Flag("workers", number_or_word, help="processes, -1 for one per core, or threads:N (default: 1)"),
+    Flag(
+        "workers",
+        number_or_word,
+        help="The number of processes, -1 for one per core, or threads:N. (default: 1)",
+    ),
     Flag("timeout", float),
     Flag("on_failure", str),
     Flag("checkpoint_every", float),
@@ -33,11 +37,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--every",
         type=float,
         default=10.0,
-        help="seconds between progress lines without a terminal (default: 10)",
+        help="The seconds between progress lines if not on a terminal. (default: 10)",
     )
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
-    parser.add_argument("--traceback", action="store_true", help="show the full traceback of an error")
+    parser.add_argument("--quiet", action="store_true", help="Show no progress.")
+    parser.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
+    parser.add_argument("--traceback", action="store_true", help="Show the full traceback of an error.")
 
 
 def minimize_function(

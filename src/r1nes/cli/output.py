@@ -12,7 +12,7 @@ PRINTED = 20  # print x up to this number of variables; JSON and the checkpoint 
 
 
 def print_text(result: OptimizeResult) -> None:
-    """Print the best value, the reason for the end and, if it is short, the best point."""
+    """Print the best value, the reason to stop and, if it is short, the best point."""
     print(f"{result.fun:.12g} after {result.nfev:,} evaluations. {result.message}")
     if len(result.x) <= PRINTED:
         print("x =", ", ".join(f"{value:.12g}" for value in result.x))

@@ -21,21 +21,23 @@ def add_to(commands: Any) -> None:
         "reproduce the evaluation of the R1-NES paper: its figures, and its claims with verdicts",
     )
     parser.add_argument(
-        "--full", action="store_true", help="the paper's grid: up to d = 512, 20 trials; takes days"
-    )
-    parser.add_argument("--figure", action="append", metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--no-run", action="store_true", help="plot the recorded runs without new ones")
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="runs in parallel (default: %(default)s)"
+        "--full", action="store_true", help="Use the paper's grid: up to d = 512, 20 trials; takes days."
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("paper"), help="the output folder (default: %(default)s)"
+        "--figure", action="append", metavar="NAME", help="Draw only this figure; may be repeated."
+    )
+    parser.add_argument("--no-run", action="store_true", help="Plot the recorded runs without new ones.")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="Runs in parallel. (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("paper"), help="The output folder. (default: %(default)s)"
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure what is missing, draw the figures and print their paths."""
+    """Run the missing measurements, draw the figures and print their paths."""
     from r1nes.bench.paper import reproduction
 
     _check_packages()

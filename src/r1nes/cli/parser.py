@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from r1nes.settings import KEYWORDS
 
-SYNONYMS = (  # flags and what other packages call them; a command has at most one of each line
+SYNONYMS = (  # flags and their names in other packages; a command has at most one flag of each line
     "--max-evals --budget --evals --iterations --max-fevals --max-iter --maxfev --maxfun --maxiter",
     "--max-seconds --max-time --time-limit",
     "--popsize --lam --lambda --population --population-size",
@@ -27,9 +27,9 @@ CLOSE = 0.7  # the least similarity of a suggestion, between 0 and 1
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that answers a mistake in one line and suggests what may have been meant."""
+    """A parser that reports a mistake in one line, with a suggestion."""
 
-    commands: Collection[str] = ()  # set on the top parser
+    commands: Collection[str] = ()  # set on the top-level parser
 
     def error(self, message: str) -> NoReturn:
         """Print ``message`` without the usage and exit with code 2."""

@@ -21,12 +21,12 @@ This imports none of your code, unless --contour evaluates the function."""
 def add_to(commands: Any) -> None:
     """Add the command and its flags."""
     parser = add_command(commands, "report", "summarise a checkpoint and plot it on an HTML page", EXAMPLES)
-    parser.add_argument("checkpoint", type=Path, metavar="FILE")
-    parser.add_argument("--out", type=Path, help="the page (default: FILE with .html)")
+    parser.add_argument("checkpoint", type=Path, metavar="FILE", help="The checkpoint.")
+    parser.add_argument("--out", type=Path, help="The HTML page. (default: FILE with the suffix .html)")
     parser.add_argument(
-        "--contour", action="store_true", help="plot contours, with 2 variables; evaluates the function"
+        "--contour", action="store_true", help="Plot contours, for 2 variables; evaluates the function."
     )
-    parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+    parser.add_argument("--json", action="store_true", help="Print the result as one line of JSON.")
     parser.set_defaults(run=run)
 
 

@@ -23,8 +23,8 @@ This imports the function that the file names: resume only files you trust.
 def add_to(commands: Any) -> None:
     """Add the command and its flags."""
     parser = add_command(commands, "resume", "resume a run from its checkpoint", EXAMPLES)
-    parser.add_argument("checkpoint", type=Path, metavar="FILE")
-    parser.add_argument("--function", help="MODULE:FUNCTION or FILE.py:FUNCTION, if it has moved")
+    parser.add_argument("checkpoint", type=Path, metavar="FILE", help="The checkpoint.")
+    parser.add_argument("--function", help="MODULE:FUNCTION or FILE.py:FUNCTION, if it has moved.")
     minimization.add_flags(parser)
     parser.set_defaults(run=run)
 

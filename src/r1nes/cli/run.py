@@ -21,25 +21,34 @@ EXAMPLES = f"""examples:
 FLAGS = (
     Flag("sigma0", float),
     Flag("bounds", pair, metavar="LOW,HIGH", help="The bounds of every variable."),
-    Flag("method", str),
+    Flag(
+        "method",
+        str,
+        help="The method: rknes (the default), r1nes, snes (the default for one variable) or xnes.",
+    ),
     Flag("popsize", int),
     Flag("ftarget", float),
     Flag("restarts", number_or_word),
-    Flag("rng", int, metavar="SEED", name="--seed", help="Seed of the run."),
-    Flag("vectorized", bool),
-    Flag("checkpoint", Path, metavar="FILE"),
+    Flag("rng", int, metavar="SEED", name="--seed", help="The seed of the run."),
+    Flag("vectorized", bool, help="Pass a whole generation to the function, as an (n, d) array."),
+    Flag(
+        "checkpoint",
+        Path,
+        metavar="FILE",
+        help="A file for the state of the run. The same command resumes from it, bit for bit.",
+    ),
 )
 
 
 def add_to(commands: Any) -> None:
     """Add the command and its flags."""
     parser = add_command(
-        commands, "run", "minimise a function, with live progress and resumable at any time", EXAMPLES
+        commands, "run", "minimise a function, with live progress and optional checkpoints", EXAMPLES
     )
-    parser.add_argument("function", metavar="FUNCTION", help="MODULE:FUNCTION, FILE.py:FUNCTION or FILE.py")
+    parser.add_argument("function", metavar="FUNCTION", help="MODULE:FUNCTION, FILE.py:FUNCTION or FILE.py.")
     start = parser.add_mutually_exclusive_group(required=True)
-    start.add_argument("--x0", metavar="NUMBERS", help="where to start: 0.5,-1,2 or a .npy file")
-    start.add_argument("--dim", type=int, help="the number of variables, to start at 0")
+    start.add_argument("--x0", metavar="NUMBERS", help="The starting point: 0.5,-1,2 or a .npy file.")
+    start.add_argument("--dim", type=int, help="The number of variables; the run starts at 0.")
     for flag in FLAGS:
         flag.add_to(parser)
     minimization.add_flags(parser)

@@ -213,7 +213,7 @@ class _Run:
         return values, running
 
     def _matches(self, trial: FrozenTrial, params: dict[str, float]) -> bool:
-        """Whether a trial has these parameters, up to rounding differences between processors."""
+        """Return whether a trial has these parameters, up to rounding differences between processors."""
         return all(
             name in trial.params
             and math.isclose(

@@ -1,4 +1,4 @@
-"""What parallel evaluation is built on: the interface of a backend, and the policy for lost evaluations.
+"""The interface of a parallel backend, and the policy for lost evaluations.
 
 A backend takes points by ``submit`` and returns their outcomes by ``collect``: the values, or ``Lost`` if the
 worker crashed, exceeded its timeout or was disconnected.
@@ -18,7 +18,7 @@ ATTEMPTS = 4  # per evaluation
 PAUSE = 0.1  # seconds before the second attempt, twice as long before the third, and so on
 SILENCE = 5.0  # seconds without a value before a Dask scheduler is asked whether it has our tasks
 RECONNECTION = 10.0  # seconds to wait for a Dask client that is reconnecting, before each attempt
-REFRESH = 5.0  # seconds between two looks for new workers of the replicas
+REFRESH = 5.0  # seconds between two searches for new workers, with replicas
 SNAPSHOT_EVERY = 100  # generations: the longest log that a new replica has to replay
 KEPT_REPLICAS = 4  # per worker: replicas of older runs are dropped
 UNKNOWN = 2**31  # the number of workers of an Executor that does not report it
@@ -53,7 +53,7 @@ class Backend(Protocol[Work]):
         ...
 
     def recover(self, losses: int) -> None:
-        """Wait until it makes sense to submit again work that was lost ``losses`` times."""
+        """Wait until work that was lost ``losses`` times can be submitted again."""
         ...
 
     def end(self) -> None:
@@ -76,11 +76,11 @@ class RetryPolicy:
     nan_on_failure: bool
 
     def allows_attempt(self, losses: int) -> bool:
-        """Whether an evaluation that was lost ``losses`` times is repeated."""
+        """Return whether an evaluation that was lost ``losses`` times is repeated."""
         return losses < ATTEMPTS
 
     def isolates_attempt(self, losses: int) -> bool:
-        """Whether the next attempt of an evaluation that was lost ``losses`` times has to run alone."""
+        """Return whether the next attempt of an evaluation lost ``losses`` times has to run alone."""
         return losses == ATTEMPTS - 1
 
     def final_values(self, lost: int, n: int, reason: str) -> Array:

@@ -1,6 +1,6 @@
 """The connection to a Dask cluster, which may break at any time, even in the middle of a request.
 
-Dask reconnects by itself and cancels the tasks under way. Two kinds of failure it does not recover from, and
+Dask reconnects by itself and cancels the tasks under way. It does not recover from two kinds of failure, and
 both would leave the run waiting forever: a break while a value is being fetched, which Dask's Executor
 ignores, and a break of the new connection while it is being established, after which the client no longer
 receives any updates from the scheduler.

@@ -1,4 +1,4 @@
-"""The ways in which a run evaluates: synchronously, here or elsewhere, and asynchronously."""
+"""The choice of how a run evaluates: synchronously, here or elsewhere, or asynchronously."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from r1nes.settings import RunSettings
 def synchronous(
     objective: Objective, search: Search, settings: RunSettings
 ) -> AbstractContextManager[Evaluate]:
-    """A function from the points of a generation to their values; the context ends the workers it started."""
+    """Return a context whose function maps points to values; leaving it ends the workers it started."""
     workers, vectorized, timeout = settings.workers, settings.vectorized, settings.timeout
     if isinstance(workers, Replicas) and not vectorized:
         return workers.evaluator(objective, search, timeout)
@@ -29,7 +29,7 @@ def synchronous(
 def asynchronous(
     objective: Objective, interrupts: Interrupts, settings: RunSettings
 ) -> Iterator[AsynchronousLoop]:
-    """A loop that keeps all workers busy; the context ends the workers it started."""
+    """Yield a loop that keeps all workers busy; leaving the context ends the workers it started."""
     workers, vectorized = settings.workers, settings.vectorized
     if vectorized or isinstance(workers, Replicas) or callable(workers) or workers == 1:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The errors of evaluation, which tell failures of the user's function apart from all others."""
+"""The errors of evaluation, which separate failures of the user's function from all others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from __future__ import annotations
 class ObjectiveError(Exception):
     """The user's function raised ``cause`` or returned something that is not a number.
 
-    It travels within the package only: ``minimize`` raises ``cause`` in its place.
+    It is internal: ``minimize`` raises ``cause`` in its place.
     """
 
     def __init__(self, cause: Exception) -> None:
-        """Wrap ``cause``, the exception that users get to see."""
+        """Wrap ``cause``, the exception that users see."""
         super().__init__(f"fun failed with {cause!r}")
         self.cause = cause
 

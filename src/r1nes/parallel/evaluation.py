@@ -26,7 +26,7 @@ Rows = NDArray[np.intp]
 
 
 def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_type: ArrayType) -> Objective:
-    """Return ``fun`` as workers call it; its points are of ``array_type``."""
+    """Return ``fun`` in the form that workers call; its points are of ``array_type``."""
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {fun!r}")
     other_than_numpy = None if array_type.library == "numpy" else array_type
@@ -37,15 +37,15 @@ def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_ty
 def evaluator(
     objective: Objective, *, vectorized: bool, workers: Any, timeout: float | None
 ) -> Iterator[Evaluate]:
-    """A function from points to their values; the context ends the workers that it started."""
+    """Yield a function that maps points to values; leaving the context ends the workers it started."""
     if vectorized:
         if workers != 1:
             raise ValueError(f"workers must be 1 with vectorized=True, got {workers!r}")
         if objective.nan_on_failure:
-            raise ValueError("on_failure must be 'raise' with vectorized=True: mark a failed row by NaN")
+            raise ValueError("on_failure must be 'raise' with vectorized=True; return NaN for a failed row")
     if workers == 1 or (callable(workers) and not isinstance(workers, Executor)):
         if timeout is not None:
-            raise ValueError(f"timeout needs workers that can be ended or given up, got workers={workers!r}")
+            raise ValueError(f"timeout needs workers that can be abandoned, got workers={workers!r}")
         if workers == 1:
             yield objective.evaluate_at_once if vectorized else objective.evaluate
         else:
@@ -58,7 +58,7 @@ def evaluator(
 
 @contextmanager
 def backend_for(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Backend[Array]]:
-    """The backend that ``workers`` asks for; the context ends the processes or threads that it started."""
+    """Yield the backend for ``workers``; leaving the context ends the processes or threads it started."""
     with ExitStack() as stack:
         backend = _backend(workers, objective, timeout, stack)
         stack.callback(backend.end)
@@ -68,7 +68,7 @@ def backend_for(workers: Any, objective: Objective, timeout: float | None) -> It
 def _backend(workers: Any, objective: Objective, timeout: float | None, stack: ExitStack) -> Backend[Array]:
     if isinstance(workers, str):
         if timeout is not None:
-            raise ValueError("timeout needs processes or an Executor: a thread cannot be ended")
+            raise ValueError("timeout needs processes or an Executor: a thread cannot be killed")
         workers = ThreadPoolExecutor(_threads(workers))
         stack.callback(workers.shutdown, wait=False, cancel_futures=True)
     if isinstance(workers, Executor):
@@ -79,7 +79,7 @@ def _backend(workers: Any, objective: Objective, timeout: float | None, stack: E
         return dask_backend(connection, objective, timeout)
     if objective.array_type is not None:
         raise ValueError(
-            f"workers must be 1, 'threads:N', an Executor, a Dask client or a map where x0 is an array of "
+            f"workers must be 1, 'threads:N', an Executor, a Dask client or a map if x0 is an array of "
             f"{objective.array_type.library}, which does not survive the fork of a process; got {workers!r}"
         )
     return ProcessBackend(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
@@ -104,14 +104,14 @@ def _evaluate_in_parallel(
 def evaluate_with_retries(
     n: int, tasks: int, submit: Callable[[Rows], Ticket], backend: Backend[Any], policy: RetryPolicy
 ) -> Array:
-    """Evaluate a generation, and lost evaluations again as ``policy`` demands.
+    """Evaluate a generation, repeating lost evaluations according to ``policy``.
 
     Args:
         n: The number of points.
-        tasks: The number of tasks in which they are submitted first, of neighbouring rows each.
+        tasks: The number of tasks in the first attempt, each of neighbouring rows.
         submit: Submits the points of some rows to ``backend``.
         backend: Collects the outcomes.
-        policy: What happens to lost evaluations.
+        policy: Decides what happens to lost evaluations.
 
     Returns:
         The values of the n points.

@@ -17,7 +17,7 @@ from r1nes.parallel.objective import Objective, values_in
 
 
 class FuturesBackend(Generic[Work]):
-    """Futures of workers that somebody else owns.
+    """Submits to workers that the caller owns and collects their futures.
 
     Args:
         count: Returns the number of workers.
@@ -45,7 +45,7 @@ class FuturesBackend(Generic[Work]):
 
     @property
     def workers(self) -> int:
-        """The present number of workers, or the last one known if the connection is interrupted."""
+        """The current number of workers, or the last one known if the connection is interrupted."""
         with losses_ignored():
             self._workers = self._count()
         return self._workers
@@ -69,13 +69,13 @@ class FuturesBackend(Generic[Work]):
         deadline = math.inf if self._timeout is None else time.monotonic() + self._timeout
         while not (done := self._wait_until(deadline)):
             if time.monotonic() >= deadline:
-                return self._give_up(f"no value came within {self._timeout} s")
+                return self._give_up(f"no value arrived within {self._timeout} s")
             if self._connection is not None and self._connection.replace_disconnected(self._under_way):
                 return self._give_up("the scheduler did not have the task")
         return [(self._under_way.pop(future), self._outcome(future)) for future in done]
 
     def _wait_until(self, deadline: float) -> set[Future[Any]]:
-        """Return the futures that are done, none at ``deadline`` or after a cluster's ``SILENCE``."""
+        """Return the completed futures; none at ``deadline`` or, on a cluster, after ``SILENCE`` seconds."""
         patience = min(deadline - time.monotonic(), math.inf if self._connection is None else SILENCE)
         return wait(self._under_way, None if patience == math.inf else patience, FIRST_COMPLETED).done
 
@@ -102,7 +102,7 @@ class FuturesBackend(Generic[Work]):
             self._connection.wait_until_reconnected()
 
     def end(self) -> None:
-        """Cancel the tasks; the workers belong to their owner."""
+        """Cancel the tasks; the workers belong to the caller."""
         for future in self._under_way:
             future.cancel()
         self._under_way.clear()
@@ -111,7 +111,7 @@ class FuturesBackend(Generic[Work]):
 def executor_backend(
     executor: Executor, objective: Objective, timeout: float | None
 ) -> FuturesBackend[Array]:
-    """A backend that submits to ``executor``."""
+    """Return a backend that submits to ``executor``."""
 
     def count() -> int:
         reported = getattr(executor, "_max_workers", getattr(executor, "num_workers", None))
@@ -126,7 +126,7 @@ def executor_backend(
 def dask_backend(
     connection: DaskConnection, objective: Objective, timeout: float | None
 ) -> FuturesBackend[Array]:
-    """A backend that submits to the Dask cluster behind ``connection``."""
+    """Return a backend that submits to the Dask cluster behind ``connection``."""
 
     def count() -> int:
         return max(1, sum(connection.client.nthreads().values()))
@@ -149,6 +149,6 @@ def losses_ignored() -> Iterator[None]:
 
 
 def _is_loss(error: BaseException) -> bool:
-    """Whether ``error`` comes from the way to the worker; exceptions of ``fun`` are returned, not raised."""
+    """Return whether ``error`` means a lost worker or connection; replies contain exceptions of ``fun``."""
     losses = BrokenExecutor | CancelledError | OSError | EOFError | TimeoutError
     return isinstance(error, losses) or type(error).__module__.startswith("distributed.")

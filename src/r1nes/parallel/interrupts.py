@@ -1,4 +1,4 @@
-"""Ctrl-C at any time, without leaving anything half done."""
+"""Handling of Ctrl-C at any time, without leaving a step half done."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class Interrupts:
             self._previous(number, frame)
         except KeyboardInterrupt:
             self._allowed = False  # a second Ctrl-C must not disturb the handling of the first
-            self._pending = number, None  # in case the objective catches this one, which is meant for the run
+            self._pending = number, None  # in case the objective catches this one
             raise
 
 
 class _AllowedBlock:
-    """Allows interrupts while entered; a class, as entering a generator takes four times as long."""
+    """Allows interrupts while entered; a class, because entering a generator takes four times as long."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts

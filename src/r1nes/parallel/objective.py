@@ -1,4 +1,4 @@
-"""The user's function as workers call it: on one point, or on several."""
+"""The user's function in the form that workers call: on one point, or on several."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Objective:
         fun: The function.
         args: Its arguments after the point.
         nan_on_failure: Whether exceptions raised by ``fun`` are scored as NaN.
-        array_type: The library, width and device of the arrays that ``fun`` takes; None for NumPy.
+        array_type: The library, dtype and device of the arrays that ``fun`` takes; None for NumPy.
     """
 
     fun: Function
@@ -83,7 +83,7 @@ class Objective:
     def reply(self, points: Array) -> Reply:
         """Return the values of ``points``, or the exception that ``fun`` raised.
 
-        Workers call this. As exceptions of ``fun`` are returned, any exception that is raised comes from the
+        Workers call this. It returns exceptions of ``fun``, so any exception that is raised comes from the
         worker or from the connection to it.
         """
         try:

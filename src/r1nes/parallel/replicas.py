@@ -37,7 +37,7 @@ from r1nes.strategies import Method
 
 
 class Replicas:
-    """Value for ``workers`` of ``minimize``: replicas of the run on all workers of a Dask cluster.
+    """Replicas of the run on all workers of a Dask cluster, passed to ``minimize`` as ``workers``.
 
     Args:
         client: A Dask ``Client``, or the address of a scheduler.
@@ -58,7 +58,7 @@ class Replicas:
 
     @contextmanager
     def evaluator(self, objective: Objective, search: Search, timeout: float | None) -> Iterator[Evaluate]:
-        """A function from the points that ``search`` asked last to their values."""
+        """Yield a function that maps the points of the last ``ask`` of ``search`` to their values."""
         if timeout is not None:
             timeout = positive("timeout", timeout)
         with needs("distributed", extra="dask"):
@@ -99,7 +99,7 @@ class _Driver:
         self._fingerprint: bytes | None = None  # of the driver's state, in generations that compare
 
     def evaluate(self, points: Array) -> Array:
-        """Return the values of ``points``, which must be those asked last: the workers draw them too."""
+        """Return the values of ``points``, which must be those of the last ``ask``: workers draw them too."""
         if self._step % SNAPSHOT_EVERY == 0:
             self._take_snapshot()
         check = self._step % self._owner.check_every == 0
@@ -165,11 +165,11 @@ class _Driver:
             if self._reached.pop(address, None) is not None:
                 self._owner.resynchronised += 1
                 warnings.warn(
-                    f"the replica on {address} had drifted by generation {self._step} and is replaced",
+                    f"the replica on {address} has drifted by generation {self._step} and is replaced",
                     RuntimeWarning,
                     stacklevel=2,
                 )
-            return Lost(f"the replica on {address} had drifted")
+            return Lost(f"the replica on {address} has drifted")
         self._owner.rebuilt += self._step > 0 and address not in self._met
         self._met.add(address)
         self._reached[address] = self._step
@@ -192,7 +192,7 @@ class _Replica:
         self.points = self._search.optimizer.ask()
 
     def advance(self, values: bytes) -> None:
-        """Take the next step, given the values of the present generation."""
+        """Take the next step, given the values of the current generation."""
         self._search.optimizer.tell(self.points, np.frombuffer(values))
         self._search.continues()
         self.points = self._search.optimizer.ask()
@@ -210,7 +210,7 @@ _lock = threading.Lock()  # a worker may have several threads
 def _evaluate(
     run: str, step: int, log: list[bytes], start: int, stop: int, check: bool, snapshot: Any
 ) -> _Answer:
-    """Evaluate rows ``start`` to ``stop`` of generation ``step``, on a worker, by its replica."""
+    """Evaluate rows ``start`` to ``stop`` − 1 of generation ``step`` with this worker's replica."""
     from distributed import get_worker
 
     address: str = get_worker().address

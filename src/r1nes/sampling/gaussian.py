@@ -28,7 +28,7 @@ Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def seed_sequence(rng: Seed) -> np.random.SeedSequence:
-    """The seed sequence for ``rng``, which follows the convention of NumPy and SciPy.
+    """Return the seed sequence for ``rng``, which follows the convention of NumPy and SciPy.
 
     NumPy's global random state is not used. A Generator is advanced by one draw, so that two runs started
     from the same Generator differ.
@@ -67,7 +67,7 @@ class GaussianNoise:
         return self._generator
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
-        """The noise of samples ``start`` to ``stop`` − 1, one per row, written to ``out`` if given."""
+        """Return the noise of samples ``start`` to ``stop`` − 1, one per row, written to ``out`` if given."""
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
         size = self.rows_per_block

@@ -27,7 +27,7 @@ class HostNoise:
         self._source, self._array_type = source, array_type
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
-        """The noise of samples ``start`` to ``stop`` − 1, one per row."""
+        """Return the noise of samples ``start`` to ``stop`` − 1, one per row."""
         return self._array_type.array(self._source.rows(generation, start, stop))
 
     draw = rows
@@ -54,7 +54,7 @@ class DeviceNoise:
         self.fast = False  # part of the interface of GaussianNoise; unused here
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
-        """The noise of samples ``start`` to ``stop`` − 1, one per row."""
+        """Return the noise of samples ``start`` to ``stop`` − 1, one per row."""
         size = self._rows_per_block
         first, last = start // size, -(-stop // size)
         blocks = [
@@ -80,7 +80,7 @@ class DeviceDirections(OrthogonalDirections):
         self._flips: Array = np.empty(0)  # and its s
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
-        """The directions of samples ``start`` to ``stop`` − 1, one per row."""
+        """Return the directions of samples ``start`` to ``stop`` − 1, one per row."""
         number, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
         pieces = []
         while number < end:
@@ -92,7 +92,7 @@ class DeviceDirections(OrthogonalDirections):
         return pieces[0] if len(pieces) == 1 else namespace(pieces[0]).concat(pieces)
 
     def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array:
-        """Same as ``rows``: there is no compact form on devices."""
+        """Return the same as ``rows``: devices have no compact form."""
         return self.rows(generation, start, stop)
 
     def _block_rows(self, number: int, row: int, count: int) -> Array:
@@ -129,7 +129,7 @@ class DeviceDirections(OrthogonalDirections):
         return xp.reshape(taken, (len(waves), end - row, self.width))
 
     def _dense(self, number: int, blocks: int) -> Array:
-        """√d times the rows of random orthogonal matrices."""
+        """Return √d times the rows of random orthogonal matrices."""
         d = self.width
         normal = self._normal(PHASES, number, blocks, d, d)
         xp = namespace(normal)
@@ -138,7 +138,7 @@ class DeviceDirections(OrthogonalDirections):
         return xp.reshape(math.sqrt(d) * Q * signs[:, None, :], (-1, d))
 
     def _flat(self, number: int, blocks: int) -> Array:
-        """Sequences √d w that are orthogonal to their shifts; complex normal numbers give random phases."""
+        """Return sequences √d w orthogonal to their shifts; complex normal numbers give random phases."""
         d = self.width
         parts = self._normal(PHASES, number, 2, blocks, d // 2 + 1)
         xp = namespace(parts)

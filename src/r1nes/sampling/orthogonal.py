@@ -39,7 +39,7 @@ TABLES = 4  # tables that compiled runs generate at a time, so that few generati
 
 
 def paired(n: int, d: int) -> bool:
-    """Whether a generation of ``n`` samples in ``d`` dimensions pairs each direction with its opposite."""
+    """Return whether ``n`` samples in ``d`` dimensions pair each direction with its opposite."""
     return d <= PAIRED * n
 
 
@@ -97,7 +97,7 @@ class OrthogonalDirections:
         self._signs = np.empty(0, np.int8)  # its s
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
-        """The directions of samples ``start`` to ``stop`` − 1, one per row, written to ``out`` if given."""
+        """Return the directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if given."""
         if out is None:
             out = np.empty((stop - start, self.width), self.dtype)
         first, end = ((generation - 1) * self.per_generation + i for i in (start, stop))
@@ -118,7 +118,7 @@ class OrthogonalDirections:
     def draw(
         self, generation: int, start: int, stop: int, out: Array | ShiftedSequence | None = None
     ) -> Array | ShiftedSequence:
-        """The directions of samples ``start`` to ``stop`` − 1 as rows or in compact form; read-only."""
+        """Return the directions of samples ``start`` to ``stop`` − 1, as rows or compact; read-only."""
         if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation and self._table_fits:
             at = self._table_index((generation - 1) * self.pairs, self.pairs)
             if at + self.pairs <= len(self._table):
@@ -133,7 +133,7 @@ class OrthogonalDirections:
         return self.rows(generation, start, stop, None if isinstance(out, ShiftedSequence) else out)
 
     def shifts(self, generation: int, start: int, stop: int) -> ShiftedSequence | None:
-        """The directions in compact form, if they belong to one large block and compiled code is in use."""
+        """Return the directions in compact form, if compiled code is in use and one large block has them."""
         if not self.fast or self._table_fits or self.pairs or self.dtype != np.float64:
             return None
         block, row = divmod((generation - 1) * self.per_generation + start, self.rows_at_once)
@@ -147,7 +147,7 @@ class OrthogonalDirections:
         return -self.step * np.arange(row, end) % self.width
 
     def _locate(self, number: int) -> tuple[int, int, int]:
-        """The row and sign of a direction, and the number of directions from it on in consecutive rows."""
+        """Return the row and sign of a direction, and the number of consecutive rows from there on."""
         if not self.pairs:
             return number, 1, self.rows_at_once
         chunk, place = divmod(number, 2 * self.pairs)
@@ -167,7 +167,7 @@ class OrthogonalDirections:
                 np.multiply(self._sequence[:start], signs[left:], out=y[left:])
 
     def _table_index(self, row: int, count: int) -> int:
-        """The index of ``row`` in the table, regenerated if it does not hold ``count`` rows from there.
+        """Return the index of ``row`` in the table, regenerated if it lacks ``count`` rows from there.
 
         Rows that begin near the end of a newly generated table may extend beyond it.
         """
@@ -214,7 +214,7 @@ class OrthogonalDirections:
             self._current_block = block
 
     def _sequences(self, rng: np.random.Generator, count: int) -> tuple[Array, NDArray[np.int8]]:
-        """√d w and s for ``count`` blocks."""
+        """Return √d w and s for ``count`` blocks."""
         w = (math.sqrt(self.width) * _flat_sequences(rng, count, self.width)).astype(self.dtype)
         return w, 1 - 2 * rng.integers(2, size=(count, self.width)).astype(np.int8)
 
@@ -245,7 +245,7 @@ def _shift(w: Array, signs: Any, starts: Any, table: Array) -> None:
 
 
 def _flat_sequences(rng: np.random.Generator, count: int, d: int) -> Array:
-    """``count`` sequences of length ``d`` and norm 1 that are orthogonal to their own shifts."""
+    """Return ``count`` sequences of length ``d`` and norm 1 that are orthogonal to their own shifts."""
     spectra = np.exp(2j * math.pi * rng.random((count, d // 2 + 1)))
     real = spectra[:, :: (d + 1) // 2]  # the first and, for even d, the last: a sign, no phase
     real[:] = 1 - 2 * rng.integers(2, size=real.shape)

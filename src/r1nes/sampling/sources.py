@@ -23,12 +23,12 @@ def source_of(
 ) -> NoiseSource:
     """Return the source of rows of ``width`` numbers, ``popsize`` per generation.
 
-    ``kind`` is None for noise drawn on the host, or ``"device"`` for the generator of the arrays' device.
+    ``kind`` is None for noise drawn on the host, or ``"device"`` for noise drawn on the arrays' device.
     """
     on_device = array_type.library != "numpy"
     if kind == "device":
         if not on_device:
-            raise ValueError("noise='device' needs x0 as a tensor of PyTorch or an array of JAX")
+            raise ValueError("noise='device' needs a PyTorch tensor or a JAX array as x0, got a NumPy array")
         drawn = DeviceDirections if orthogonal else DeviceNoise
         return drawn(seed, width, array_type, popsize)
     source = (

@@ -1,4 +1,4 @@
-"""A generation whose points are made one at a time, because all of them would not fit into memory."""
+"""A generation whose points are generated one at a time, because they would not all fit into memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Sampler = Callable[[Any, Array | None], Array]  # (noise, out) → points
 class Stream:
     """The points of one generation, yielded one after the other in the same array.
 
-    No point is kept: each is made from its noise, which the seed, the generation and its number determine.
-    So the stream can be iterated several times, and a population may be larger than the memory.
+    No point is kept: each is computed from its noise, which follows from the seed, the generation and its
+    number. So the stream can be iterated several times, and a population may be larger than memory.
     """
 
     def __init__(
         self, sample: Sampler, source: NoiseSource, generation: int, popsize: int, mean: Array
     ) -> None:
-        """Draw nothing yet; ``mean`` only shows what kind of array a point is."""
+        """Draw nothing yet; ``mean`` only determines the type of a point."""
         self._sample, self._source, self._generation = sample, source, generation
         self._popsize, self._mean = popsize, mean
 
@@ -32,7 +32,7 @@ class Stream:
         return self._popsize
 
     def __iter__(self) -> Iterator[Array]:
-        """Yield each point; evaluate or copy it before asking for the next one."""
+        """Yield each point; evaluate or copy it before taking the next one."""
         out = new_buffer(self._mean[None, :], len(self._mean))
         noise: Any = None
         for i in range(self._popsize):
@@ -53,11 +53,11 @@ class Stream:
             yield out
 
     def point(self, number: int) -> Array:
-        """Return the point of that number."""
+        """Return the point with that number."""
         return self._sample(self._source.rows(self._generation, number, number + 1), None)[0]
 
     def shifts(self) -> Any:
-        """Return the noise of all points in a form that takes no memory, or None if there is none."""
+        """Return the noise of all points in compact form, or None if it has none."""
         if not isinstance(self._source, OrthogonalDirections):
             return None
         return self._source.shifts(self._generation, 0, self._popsize)

@@ -56,7 +56,7 @@ WIDTH, COVERED, HEIGHT = layers()
 
 @jitable
 def _word(a: Any, b: Any, c: Any, counter: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Advance SFC64: the next state, followed by its output word."""
+    """Advance SFC64; return the next state, followed by its output word."""
     word = a + b + counter
     rotated = (c << np.uint64(24)) | (c >> np.uint64(40))
     return b ^ (b >> np.uint64(11)), c + (c << np.uint64(3)), rotated + word, counter + np.uint64(1), word
@@ -64,7 +64,7 @@ def _word(a: Any, b: Any, c: Any, counter: Any) -> tuple[Any, Any, Any, Any, Any
 
 @jitable
 def _fraction(word: Any) -> Any:
-    """A number in [0, 1), from the upper 53 bits."""
+    """Return a number in [0, 1), from the upper 53 bits."""
     return np.float64(np.int64(word >> np.uint64(11))) * 2.0**-53
 
 

@@ -1,4 +1,4 @@
-"""The file that a run of ``minimize`` keeps: when to write it, and what it holds."""
+"""The checkpoint file of a run of ``minimize``: its content, and when it is written."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class RunFile:
         self._saved = time.monotonic()
 
     def save_if_due(self) -> None:
-        """Write the file if it is too old; to be called after each generation."""
+        """Write the file if ``every`` seconds have passed; call this after each generation."""
         if time.monotonic() - self._saved >= self._every:
             self.save()
             self._saved = time.monotonic()
 
     def save(self) -> None:
-        """Replace the file by one of the current state."""
+        """Write the current state to the file."""
         checkpoint.write(self._path, self._snapshot())
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the run that a file holds."""
+    """Return the run stored in a file."""
     tree = checkpoint.read(path)
     if not (isinstance(tree, dict) and tree.keys() == PARTS):
         raise ValueError(f"{os.fspath(path)} holds no run of minimize")
@@ -45,5 +45,5 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def seed_in(path: str | os.PathLike[str]) -> np.random.SeedSequence:
-    """Return the seed of the run that a file holds."""
+    """Return the seed of the run stored in a file."""
     return np.random.SeedSequence(**read(path)["search"]["settings"]["rng"])

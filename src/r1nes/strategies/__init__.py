@@ -18,7 +18,7 @@ STRATEGIES: dict[str, type[Method]] = {"r1nes": R1NES, "rknes": RkNES, "snes": S
 
 
 def method_of(method: str | Method | type[Method] | None, d: int, given: dict[str, Any]) -> Method:
-    """Return ``method`` as an object that suits ``d`` variables, with the settings ``given`` beside it."""
+    """Return ``method`` as an object, with the settings ``given``; check that it supports ``d`` variables."""
     if method is None:
         method = "rknes" if d > 1 else "snes"
     if isinstance(method, str) and method not in STRATEGIES:
@@ -48,7 +48,7 @@ def method_of(method: str | Method | type[Method] | None, d: int, given: dict[st
 
 
 def name_of(method: Method) -> str:
-    """Return the name of ``method``: that of the registry or, for one of the user's own, of its class."""
+    """Return the name of ``method``: its key in ``STRATEGIES`` or, for a user's own, that of its class."""
     for name, kind in STRATEGIES.items():
         if type(method) is kind:
             return name
@@ -64,9 +64,9 @@ def method_named(name: str, given: dict[str, Any], own: Method | type[Method] | 
     listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
     if own is None:
         raise ValueError(
-            f"{name}({listed}) is a method of your own, which a file cannot hold: resume in Python and pass it "
-            "as method"
+            f"{name}({listed}) is a method of your own, which a file cannot hold: "
+            "continue in Python, and pass it as method"
         )
-    if (name_of(own), own.given()) != (name, type(own)(**given).given()):
-        raise ValueError(f"method must be the same as before, {name}({listed}), got {own!r}")
+    if name_of(own) != name or own != type(own)(**given):
+        raise ValueError(f"method must be the one that was saved, {name}({listed}), got {own!r}")
     return own

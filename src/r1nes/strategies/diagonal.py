@@ -25,7 +25,7 @@ from r1nes.strategies.protocol import Method, Strategy
 
 @dataclass(frozen=True, kw_only=True)
 class SNES(Method):
-    """Separable NES: independent coordinates, for variables that hardly interact, at any scales.
+    """Separable NES: independent coordinates, for variables that hardly interact, at any scale.
 
     Args:
         rate_mean: Learning rate η_μ of the mean.
@@ -47,16 +47,16 @@ class SNES(Method):
 
 @dataclass(slots=True, eq=False, repr=False)
 class DiagonalGaussian(Strategy):
-    """A Gaussian with independent coordinates, one natural-gradient step at a time."""
+    """A Gaussian with independent coordinates."""
 
     mean: Array  # μ, (d,)
     scales: Array  # σ, (d,)
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
-    fast: bool = False  # whether its arithmetic is compiled
+    fast: bool = False  # whether the compiled path is active
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
-        """Points for standard normal ``noise``, one per row."""
+        """Return points for standard normal ``noise``, one per row."""
         if not self.fast:
             return _points(self.mean, self.scales, noise, out)
         X = np.empty(noise.shape) if out is None else out
@@ -64,7 +64,7 @@ class DiagonalGaussian(Strategy):
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
-        """The distribution after one step along the natural gradient."""
+        """Return the distribution after one step along the natural gradient."""
         if not self.fast:
             return self.step(self.accumulate(self.moments(), noise, utilities))
         rates, d = (self.rate_mean, self.rate_sigma), self.mean.size
@@ -73,20 +73,20 @@ class DiagonalGaussian(Strategy):
         return type(self)(mean, scales, *rates, True)
 
     def moments(self) -> Array:
-        """All zero: ``accumulate`` adds to them, ``step`` needs them."""
+        """Return the sums before any sample has been added: all zero."""
         return zeros((2, len(self.mean)), self.mean)
 
     def accumulate(self, moments: Array, noise: Array, utilities: Array) -> Array:
-        """The ``moments`` with some samples added."""
+        """Return the ``moments`` with some samples added."""
         return _accumulate(noise, utilities, moments)
 
     def step(self, moments: Array) -> Self:
-        """The next distribution, given the ``moments`` of all samples."""
+        """Return the next distribution, given the ``moments`` of all samples."""
         rates = self.rate_mean, self.rate_sigma
         return type(self)(*_step(self.mean, self.scales, moments, *rates), *rates, self.fast)
 
     def capped(self, limits: Array) -> Self:
-        """Every standard deviation within its limit."""
+        """Return the distribution with every standard deviation within its limit."""
         return replace(self, scales=namespace(limits).minimum(self.scales, limits))
 
     @property
@@ -95,30 +95,30 @@ class DiagonalGaussian(Strategy):
         return math.exp(namespace(self.scales).log(self.scales).mean())
 
     def stds(self) -> Array:
-        """The standard deviation of each coordinate."""
+        """Return the standard deviation of each coordinate."""
         return self.scales
 
     def largest_std(self) -> tuple[float, float]:
-        """What the largest of them lies between, at little cost."""
-        largest = float(self.scales[self.scales.argmax()])  # in a fifth of the time of max
+        """Return the largest standard deviation, twice: as its lower and its upper bound."""
+        largest = float(self.scales[self.scales.argmax()])  # five times as fast as max
         return largest, largest
 
     def cov(self) -> Array:
-        """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        """Return the covariance matrix, dense and on the host: for inspection and tests, not for large d."""
         return np.diag(host(self.scales) ** 2)
 
     def condition(self) -> float:
-        """The condition number of the covariance matrix."""
+        """Return the condition number of the covariance matrix."""
         s = self.scales
         return float(s[s.argmax()] / s[s.argmin()]) ** 2
 
     def scalars(self) -> dict[str, float]:
-        """What a history keeps of each generation: σ, the smallest and the largest deviation."""
+        """Return the numbers that the history keeps of each generation: σ, and the range of the scales."""
         return {"sigma": self.sigma, "min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
 
 
 def _points(mean: Array, scales: Array, noise: Array, out: Array | None) -> Array:
-    """Points x = μ + σs, ~ N(μ, diag(σ²))."""
+    """Return points x = μ + σs, ~ N(μ, diag(σ²))."""
     xp = namespace(noise)
 
     def formula(c: slice, **into: Array) -> Array:
@@ -130,8 +130,8 @@ def _points(mean: Array, scales: Array, noise: Array, out: Array | None) -> Arra
 
 
 def _accumulate(noise: Array, w: Array, moments: Array) -> Array:
-    """The ``moments`` with ∇σ = Σ w s² − Σ w and ∇μ = Σ w s added."""
-    weights, total = like(w, noise), float(np.add.reduce(w))  # which is faster than sum
+    """Return the ``moments`` with ∇σ = Σ w s² − Σ w and ∇μ = Σ w s added."""
+    weights, total = like(w, noise), float(np.add.reduce(w))  # faster than w.sum()
 
     def formula(c: slice) -> tuple[Array, Array]:
         s = noise[:, c]
@@ -143,7 +143,7 @@ def _accumulate(noise: Array, w: Array, moments: Array) -> Array:
 def _step(
     mean: Array, scales: Array, moments: Array, rate_mean: float, rate_sigma: float
 ) -> tuple[Array, Array]:
-    """The next μ and σ."""
+    """Return the next μ and σ."""
     grad_sigma, grad_mean = moments[0], moments[1]
     return (
         mean + rate_mean * (scales * grad_mean),  # (1)
@@ -174,7 +174,7 @@ def _update_loops(
     next_mean: Array,
     next_scales: Array,
 ) -> None:
-    """The next μ and σ, where ∇μ and ∇σ have been before."""
+    """Write the next μ and σ to ``next_mean`` and ``next_scales``, which first hold ∇μ and ∇σ."""
     n, d = noise.shape
     width = strip_width(n, d)
     for start in range(0, d, width):

@@ -12,8 +12,8 @@ SᵀWS of ∇M has rank n at most: Sᵀ = QR and RWRᵀ = U diag(g) Uᵀ give V 
 
     SᵀWS = V diag(g) Vᵀ,    exp(½ η SᵀWS) = I + V diag(e^{½ηg} − 1) Vᵀ         (4)
 
-which costs O(d²) per sample; what is left of ∇B is a multiple of the identity. And B∇μ = BV (VᵀSᵀ)w, where
-VᵀSᵀ = UᵀR, needs no more than the BV of (3).
+which costs O(d²) per sample; the rest of ∇B is a multiple of the identity. The mean reuses the BV of (3):
+B∇μ = BV (VᵀSᵀ)w, where VᵀSᵀ = UᵀR.
 
 T. Glasmachers, T. Schaul, Y. Sun, D. Wierstra, J. Schmidhuber: Exponential natural evolution strategies,
 GECCO 2010.
@@ -63,7 +63,7 @@ class XNES(Method):
 
 @dataclass(slots=True, eq=False, repr=False)
 class FullGaussian(Strategy):
-    """A Gaussian of any shape, one natural-gradient step at a time."""
+    """A Gaussian with any covariance matrix."""
 
     mean: Array  # μ, (d,)
     sigma: float
@@ -72,10 +72,10 @@ class FullGaussian(Strategy):
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
     rate_shape: float  # η_B
-    fast: bool = False  # nothing here is compiled
+    fast: bool = False  # whether the compiled path is active; it changes nothing here
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
-        """Points for standard normal ``noise``, one per row."""
+        """Return points for standard normal ``noise``, one per row."""
         into = {"out": out} if on_host(noise) else {}
         X: Array = namespace(noise).matmul(noise, self.shape.T, **into)
         X *= self.sigma
@@ -83,7 +83,7 @@ class FullGaussian(Strategy):
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
-        """The distribution after one step along the natural gradient."""
+        """Return the distribution after one step along the natural gradient."""
         d, w, s = len(self.mean), utilities, noise
         q, r = namespace(s).linalg.qr(s.T)
         r = host(r)
@@ -103,33 +103,33 @@ class FullGaussian(Strategy):
         )
 
     def shrunk(self, factor: float) -> Self:
-        """The same shape with σ divided by ``factor``."""
+        """Return the same shape with σ divided by ``factor``."""
         return replace(self, sigma=self.sigma / factor)
 
     def stds(self) -> Array:
-        """The standard deviation of each coordinate."""
+        """Return the standard deviation of each coordinate."""
         xp, B = namespace(self.shape), self.shape
-        return self.sigma * xp.sqrt(xp.einsum("ij,ij->i", B, B))  # not of the standard, but in all libraries
+        return self.sigma * xp.sqrt(xp.einsum("ij,ij->i", B, B))  # not in the array API standard
 
     def largest_std(self) -> tuple[float, float]:
-        """What the largest of them lies between: their root mean square, and all of them in one."""
+        """Return bounds of the largest standard deviation: the root of the mean and of the sum of squares."""
         root = self.sigma * math.sqrt(self.power)
         return root / math.sqrt(len(self.mean)), root
 
     def cov(self) -> Array:
-        """The covariance matrix, on the host."""
+        """Return the covariance matrix, dense and on the host."""
         B = host(self.shape)
         return self.sigma**2 * (B @ B.T)
 
     def condition(self) -> float:
-        """The condition number of the covariance matrix."""
+        """Return the condition number of the covariance matrix."""
         return float(np.linalg.cond(host(self.shape))) ** 2
 
 
 def _sum(B: Array, left: Array, right: Array, factor: float) -> tuple[Array, float]:
-    """(B + left·right)·factor, and the sum of its squares.
+    """Return (B + left·right)·factor and the sum of its squares.
 
-    NumPy's in tiles of some rows, since memory is what it costs.
+    NumPy arrays are processed in tiles of a few rows, because memory bandwidth dominates the cost.
     """
     if not on_host(B):
         out = (B + left @ right) * factor

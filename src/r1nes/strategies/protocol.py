@@ -1,4 +1,4 @@
-"""What a method and its search distribution must offer, with defaults for everything that can be derived.
+"""The interface of a method and its search distribution, with defaults for everything that can be derived.
 
 A ``Method`` holds the settings of an algorithm and starts it; a ``Strategy`` is the search distribution at
 one moment of a run. To add your own, subclass both and pass ``method=MyMethod()``. Required are
@@ -31,7 +31,7 @@ class Strategy(ABC):
 
     A strategy is a dataclass whose fields are numbers and arrays, because a checkpoint stores exactly these.
     Arrays with a column per variable, noise and points may belong to any array library; utilities and small
-    arrays are NumPy's. Declare the dataclass with ``repr=False`` to keep the short representation below.
+    arrays are NumPy arrays. Declare the dataclass with ``repr=False`` to keep the short representation below.
     """
 
     __slots__ = ()
@@ -51,7 +51,7 @@ class Strategy(ABC):
 
         @property
         def fast(self) -> bool:
-            """Whether the compiled path is active: a field, if there is such a path."""
+            """Whether the compiled path is active; strategies that have one declare this as a field."""
             return False
 
     else:
@@ -71,13 +71,13 @@ class Strategy(ABC):
 
     @property
     def noise_size(self) -> int:
-        """The number of standard normal numbers that make one sample."""
+        """The number of standard normal numbers that one sample is computed from."""
         return len(self.mean)
 
     def moments(self) -> Any:
-        """Return the statistics that an update needs of its samples, before any sample has been added.
+        """Return the statistics that an update accumulates over its samples, before any has been added.
 
-        ``step(accumulate(moments(), …))`` equals ``update``, but can add one sample after the other. By
+        ``step(accumulate(moments(), …))`` equals ``update``, but can add the samples one at a time. By
         default the statistics are the samples themselves.
         """
         return []
@@ -133,9 +133,9 @@ class Method(ABC):
     Fields whose names start with ``rate_`` are learning rates, which must not be negative.
     """
 
-    min_dim: ClassVar[int] = 1  # the fewest variables it is defined for
+    min_dim: ClassVar[int] = 1  # the smallest number of variables it supports
     orthogonal: ClassVar[bool] = False  # whether its noise is orthogonal directions, not normal numbers
-    max_condition: ClassVar[float] = 1e14  # where rounding errors, not the search, come to dominate
+    max_condition: ClassVar[float] = 1e14  # beyond this, rounding errors dominate
 
     def __post_init__(self) -> None:
         """Check the learning rates."""
@@ -146,11 +146,11 @@ class Method(ABC):
 
     @abstractmethod
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> Strategy:
-        """Return the first distribution of a run; ``mean`` is NumPy's."""
+        """Return the first distribution of a run; ``mean`` is a NumPy array."""
 
     @staticmethod
     def default_popsize(d: int) -> int:
-        """Return the samples per generation for ``d`` variables, by default those of SNES and xNES."""
+        """Return the samples per generation for ``d`` variables; by default, as for SNES and xNES."""
         return 4 + int(3 * math.log(d))
 
     @staticmethod
@@ -179,7 +179,7 @@ def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strateg
 
 
 def update_streamed(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
-    """Return the next distribution, from noise that is drawn again, one row at a time."""
+    """Return the next distribution; its noise is drawn again, one row at a time."""
     if (shifts := stream.shifts()) is not None:
         return strategy.update(shifts, utilities)
     moments = strategy.moments()

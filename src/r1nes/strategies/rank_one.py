@@ -1,6 +1,6 @@
 """Rank-one natural evolution strategy (R1-NES): N(μ, σ²(I + uuᵀ)).
 
-The covariance is isotropic but for one direction u = r·v, ‖v‖ = 1, r = e^c, that may point anywhere.
+The covariance is isotropic except for one direction u = r·v, ‖v‖ = 1, r = e^c, which may point anywhere.
 A sample is x = μ + σ(y + z·u) with y ~ N(0, I), z ~ N(0, 1). With σ = e^λ, x̃ = (x − μ)/σ, a = x̃ᵀx̃ and
 b = x̃ᵀv, the natural gradients of log p(x) are
 
@@ -11,10 +11,10 @@ b = x̃ᵀv, the natural gradients of log p(x) are
     ∇v = (∇u − (∇uᵀv) v) / r                                                  (5)
 
 and each parameter follows the sum of its gradients over the samples, weighted by their utilities.
-Where u would shrink, c and v are updated instead of u, so that u never flips.
+If u would shrink, c and v are updated instead of u, so that u never flips.
 
-For large r the terms of (2) and (3) cancel, and all digits with them. So they are computed from y, split
-along and across v: with p = yᵀv, b = p + z r and q = ‖y‖² − p² = a − b²,
+For large r the terms of (2) and (3) cancel, and all digits are lost. They are therefore computed from y,
+split along and across v: with p = yᵀv, b = p + z r and q = ‖y‖² − p² = a − b²,
 
     ∇λ = (q/(d − 1) − 1)/2,    ∇uᵀv = [b² − (r² + 1) q/(d − 1)] / (2r),    the rest of ∇u = b (y − p v) / r
 
@@ -26,25 +26,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.arrays.compiled import compiled, jitable, kernel, strip_width
-from r1nes.arrays.loops import add_four, dot, fill_with, four_dots, four_powers, four_starts
+from r1nes.arrays.compiled import compiled, jitable, strip_width
+from r1nes.arrays.passes import add_weighted, project
 from r1nes.arrays.tiles import ALL, column_slices, compute_tiles
 from r1nes.ranking import logarithmic
 from r1nes.strategies.protocol import Method, Strategy
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
 
-SHORTEST = 1e-8  # below it r² is lost in 1 + r², so a shorter u would be the same distribution
+SHORTEST = 1e-8  # below this, 1 + r² rounds to 1, so a shorter u would give the same distribution
 
 
 @dataclass(frozen=True, kw_only=True)
 class R1NES(Method):
-    """Rank-one NES as published: round but for one direction, which may point anywhere.
+    """Rank-one NES as published: isotropic except for one direction, which may point anywhere.
 
     Args:
         rate_mean: Learning rate η_μ of the mean.
@@ -78,7 +78,7 @@ class R1NES(Method):
 
 @dataclass(slots=True, eq=False, repr=False)
 class RankOneGaussian(Strategy):
-    """A Gaussian with one direction of its own, one natural-gradient step at a time."""
+    """A Gaussian that is isotropic except for one direction."""
 
     mean: Array  # μ, (d,)
     log_sigma: float  # λ
@@ -86,15 +86,15 @@ class RankOneGaussian(Strategy):
     rate_mean: float  # η_μ
     rate_sigma: float  # η_λ
     rate_shape: float  # η, for u, c and v
-    fast: bool = False  # whether its arithmetic is compiled
+    fast: bool = False  # whether the compiled path is active
 
     @property
     def noise_size(self) -> int:
-        """Normal numbers per sample: y and, last, z."""
+        """The number of normal numbers per sample: y, followed by z."""
         return len(self.mean) + 1
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
-        """Points for standard normal ``noise``, one per row."""
+        """Return points for standard normal ``noise``, one per row."""
         if not self.fast:
             return _points(self.mean, self.sigma, self.u, noise, out)
         X = np.empty((len(noise), self.mean.size)) if out is None else out
@@ -102,7 +102,7 @@ class RankOneGaussian(Strategy):
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
-        """The distribution after one step along the natural gradient."""
+        """Return the distribution after one step along the natural gradient."""
         if not self.fast:
             return self.step(self.accumulate(self.moments(), noise, utilities))
         rates, d = (self.rate_mean, self.rate_sigma, self.rate_shape), self.mean.size
@@ -111,21 +111,21 @@ class RankOneGaussian(Strategy):
         return type(self)(mean, log_sigma, u, *rates, True)
 
     def moments(self) -> Moments:
-        """All zero: ``accumulate`` adds to them, ``step`` needs them."""
+        """Return the sums before any sample has been added: all zero."""
         return zeros((2, len(self.mean)), self.mean), np.zeros(5)
 
     def accumulate(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
-        """The ``moments`` with some samples added."""
+        """Return the ``moments`` with some samples added."""
         return _accumulate(self.u, noise, utilities, *moments)
 
     def step(self, moments: Moments) -> Self:
-        """The next distribution, given the ``moments`` of all samples."""
+        """Return the next distribution, given the ``moments`` of all samples."""
         rates = self.rate_mean, self.rate_sigma, self.rate_shape
         mean, log_sigma, u = _step(self.mean, self.log_sigma, self.u, *moments, *rates)
         return type(self)(mean, log_sigma, u, *rates, self.fast)
 
     def shrunk(self, factor: float) -> Self:
-        """The same shape with σ divided by ``factor``."""
+        """Return the same shape with σ divided by ``factor``."""
         return replace(self, log_sigma=self.log_sigma - math.log(factor))
 
     @property
@@ -134,34 +134,31 @@ class RankOneGaussian(Strategy):
         return math.exp(self.log_sigma)
 
     def stds(self) -> Array:
-        """The standard deviation of each coordinate."""
+        """Return the standard deviation of each coordinate."""
         return self.sigma * namespace(self.u).sqrt(1 + self.u * self.u)
 
     def largest_std(self) -> tuple[float, float]:
-        """What the largest of them lies between, at little cost."""
+        """Return a lower and an upper bound of the largest standard deviation, at little cost."""
         sigma = self.sigma
         return sigma, sigma * math.sqrt(1 + float(self.u.dot(self.u)))  # faster than @
 
     def cov(self) -> Array:
-        """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        """Return the covariance matrix, dense and on the host: for inspection and tests, not for large d."""
         u = host(self.u)
         return self.sigma**2 * (np.eye(u.size) + np.outer(u, u))
 
     def condition(self) -> float:
-        """The condition number of the covariance matrix."""
+        """Return the condition number of the covariance matrix."""
         return 1 + float(self.u @ self.u)
 
     def scalars(self) -> dict[str, float]:
-        """What a history keeps of each generation: σ, λ and c."""
-        return {
-            "sigma": self.sigma,
-            "lambda": self.log_sigma,
-            "c": 0.5 * math.log(self.u.dot(self.u)),
-        }  # faster than @
+        """Return the numbers that the history keeps of each generation: σ, λ and c."""
+        c = 0.5 * math.log(self.u.dot(self.u))  # faster than @
+        return {"sigma": self.sigma, "lambda": self.log_sigma, "c": c}
 
 
 def _points(mean: Array, sigma: float, u: Array, noise: Array, out: Array | None) -> Array:
-    """Points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
+    """Return points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
     xp, d = namespace(noise), len(mean)
     y, z = noise[:, :d], noise[:, d:]
 
@@ -176,14 +173,14 @@ def _points(mean: Array, sigma: float, u: Array, noise: Array, out: Array | None
 
 
 def _accumulate(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
-    """With Σ w y and Σ w b y added to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b², Σ w q/(d − 1) to ``numbers``."""
+    """Add Σ w y and Σ w b y to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b², Σ w q/(d − 1) to ``numbers``."""
     xp, n, d = namespace(noise), len(noise), len(u)
     y, z = noise[:, :d], host(noise[:, d])
     r = math.sqrt(u @ u)
     p, q = np.zeros(n, w.dtype), np.zeros(n, w.dtype)
     for c in column_slices(n, d) if on_host(noise) else [ALL]:
         p += host(y[:, c] @ u[c])
-        q += host(xp.einsum("ij,ij->i", y[:, c], y[:, c]))  # not of the standard, but in all libraries
+        q += host(xp.einsum("ij,ij->i", y[:, c], y[:, c]))  # not in the array API standard
     p /= r
     b = p + r * z
     q -= p * p
@@ -202,7 +199,7 @@ def _step(
     rate_sigma: float,
     rate_shape: float,
 ) -> tuple[Array, float, Array]:
-    """The next μ, λ and u."""
+    """Return the next μ, λ and u."""
     wy, wby = sums[0], sums[1]
     total, wz, wbp, wbb, wq = numbers.tolist()
     of_u, of_wby = _shape(math.sqrt(u @ u), wbp, wbb, wq, float(wby @ wby), rate_shape)
@@ -217,7 +214,7 @@ def _step(
 def _shape(
     r: float, wbp: float, wbb: float, wq: float, power: float, rate_shape: float
 ) -> tuple[float, float]:
-    """How much the next u has of u and of Σ w b y, whose squared length is ``power``.
+    """Return the coefficients of u and Σ w b y in the next u; ``power`` is the squared length of Σ w b y.
 
     ∇u = along·v + across, where across = (Σ w b y − (Σ w b p) v)/r is normal to v.
     """
@@ -225,7 +222,7 @@ def _shape(
     across = math.sqrt(max(0.0, power - wbp * wbp)) / r  # its length
     length = math.hypot(along, across)  # of ∇u (3)
     rate = min(rate_shape, 2 * r / length) if length > 0 else 0.0  # ε
-    if along < 0:  # shrink c by (4) and turn v by (5), apart: adding to u could flip it
+    if along < 0:  # shrink c by (4) and turn v by (5) separately: adding to u could flip it
         turned = max(r * math.exp(rate * along / r), SHORTEST) / math.hypot(1, rate * across / r)
         along_v, across_v = turned, turned * rate / r
     else:  # grow: an exponential step in c could explode
@@ -258,11 +255,11 @@ def _update_loops(
     next_mean: Array,
     next_u: Array,
 ) -> float:
-    """The next λ; and μ and u, where Σ w y and Σ w b y have been before."""
+    """Return the next λ; write the next μ and u to ``next_mean`` and ``next_u``, which first hold sums."""
     n, d = noise.shape[0], u.size
     along, squares, weights = np.zeros(n), np.zeros(n), np.zeros((2, n + 3))
     starts = np.arange(n) * noise.shape[1]
-    r = math.sqrt(_project(u, noise.ravel(), starts, along, squares))
+    r = math.sqrt(project(u, noise.ravel(), starts, along, squares))
     total, wz, wbp, wbb, wq = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         p, q, z = along[i] / r, squares[i], noise[i, d]
@@ -273,7 +270,7 @@ def _update_loops(
         wbp += w[i] * b * p
         wbb += w[i] * b * b
         wq += w[i] * (q - p * p) / (d - 1)
-    power = _add_weighted(noise.ravel(), starts, weights, next_mean, next_u)
+    power = add_weighted(noise.ravel(), starts, weights, next_mean, next_u)
     of_u, of_wby = _shape(r, wbp, wbb, wq, power, rate_shape)
     step = rate_mean * math.exp(log_sigma)
     for j in range(d):
@@ -281,37 +278,3 @@ def _update_loops(
     for j in range(d):
         next_u[j] = of_u * u[j] + of_wby * next_u[j]
     return log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
-
-
-@kernel
-def _project(u: Array, noise: Array, starts: Any, along: Array, squares: Array) -> float:
-    """Add uᵀy and ‖y‖²; uᵀu."""
-    n, d, power = along.size, u.size, 0.0
-    width = strip_width(n, d)
-    for start in range(0, d, width):
-        v = u[start : start + width]
-        power += dot(v, v)
-        for i in range(0, n, 4):
-            four = four_starts(starts, i, start, noise.size)
-            dots, powers = four_dots(v, noise, four), four_powers(noise, four, v.size)
-            for q in range(min(4, n - i)):
-                along[i + q] += dots[q]
-                squares[i + q] += powers[q]
-    return power
-
-
-@kernel
-def _add_weighted(noise: Array, starts: Any, weights: Array, wy: Array, wby: Array) -> float:
-    """Σ w y and Σ w b y; the square of the length of the second."""
-    n, d, power = starts.size, wy.size, 0.0
-    width = strip_width(n, d)
-    for start in range(0, d, width):
-        stop = min(start + width, d)
-        fill_with(wy[start:stop], 0.0)
-        fill_with(wby[start:stop], 0.0)
-        for i in range(0, n, 4):
-            four = four_starts(starts, i, start, noise.size)
-            add_four(wy[start:stop], weights[0, i:], noise, four)
-            add_four(wby[start:stop], weights[1, i:], noise, four)
-        power += dot(wby[start:stop], wby[start:stop])
-    return power

@@ -33,7 +33,7 @@ class Findings:
     cigar: list[Run] = field(default_factory=list)
 
     def evaluations(self, method: str, function: str, dim: int) -> float:
-        """The paper's median over the solved runs, infinite where the paper omits the result."""
+        """Return the paper's median over the solved runs, infinite where the paper omits the result."""
         number = self.summaries[method, function, dim].median_solved
         return math.inf if math.isnan(number) else number
 

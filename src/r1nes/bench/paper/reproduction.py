@@ -31,7 +31,7 @@ FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
 
 
 def paper_budget(dim: int) -> int:
-    """Evaluations allowed per run; a run that exhausts them has failed.
+    """Return the evaluations allowed per run; a run that exhausts them has failed.
 
     The most that R1-NES needs where it succeeds is about 150 d², on Rosenbrock's function.
     """
@@ -146,7 +146,7 @@ def _grid_table(summaries: comparison.Summaries) -> Table:
 
 
 def _entry(summary: Summary) -> str:
-    """Evaluations, or the precision where the paper omits the result; then solved out of all runs."""
+    """Return the evaluations, or the precision where the paper omits them, and how many runs succeeded."""
     omitted = math.isnan(summary.median_solved)
     reached = f"({summary.precision:.0e})" if omitted else f"{summary.median_solved:,.0f}"
     return f"{reached} {summary.solved}/{summary.runs}"

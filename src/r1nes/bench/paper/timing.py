@@ -85,7 +85,7 @@ def measure(repeats: int = 5) -> list[Timing]:
 
 
 def _seconds(optimizer: Optimizer) -> float:
-    """CPU seconds per evaluation over ``SLICE`` seconds, without the first generation."""
+    """Return CPU seconds per evaluation over ``SLICE`` seconds, without the first generation."""
     spent, counted = 0.0, 0
     while spent < SLICE or counted == 0:
         began = time.process_time()

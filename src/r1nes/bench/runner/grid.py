@@ -31,7 +31,7 @@ BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 
 
 def default_budget(dim: int) -> int:
-    """Evaluations allowed per run: above the best published numbers on BBOB's functions up to d = 640."""
+    """Return the evaluations allowed per run: above the best published ones on BBOB up to d = 640."""
     return 10_000 * dim + 30 * dim**2
 
 
@@ -102,7 +102,7 @@ def cell_of(record: Record) -> Cell:
 
 
 def _cost(cell: Cell) -> float:
-    """Estimated duration of a run, up to a factor: below d ≈ 100 an evaluation costs about the same."""
+    """Return the relative cost of a run: below d ≈ 100 all evaluations cost about the same."""
     return cell.budget * (100.0 + cell.dim)
 
 
@@ -147,7 +147,7 @@ def _receive(receiver: Connection, process: BaseProcess) -> Record | str:
 
 
 def _work(cell: Cell, sender: Connection) -> None:
-    """Worker process: measure the cell and send its record or a traceback."""
+    """Measure the cell in a worker process and send its record or a traceback."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; only the runner acts on it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:

@@ -120,7 +120,7 @@ def _minimize(
 
 
 def _at_limit(history: dict[str, Array]) -> float:
-    """Share of generations in which some direction of RkNES is at its maximum or minimum length."""
+    """Return the share of generations in which some direction of RkNES is at its length limit."""
     stretches = [column for name, column in history.items() if name.startswith("c") and name[1:].isdigit()]
     if not stretches:
         return 0.0

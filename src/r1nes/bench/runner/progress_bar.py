@@ -15,7 +15,7 @@ QUIET_SECONDS = 5.0  # least time between two lines
 
 
 def progress_bar(costs: list[float]) -> AbstractContextManager[Advance]:
-    """Show progress on stderr; the context is a function that takes the cost and name of a finished run."""
+    """Show progress on stderr; yield a function that takes the cost and name of a finished run."""
     return _bar(costs) if costs and sys.stderr.isatty() else _lines(costs)
 
 
