@@ -152,7 +152,7 @@ def test_the_site(browser: Browser, served: tuple[Path, str], dark: bool) -> Non
         shutil.copytree(built, site)
     suffix = "-dark" if dark else ""
     page = opened(browser, f"{address}/docs/index.html", f"docs{suffix}", dark=dark)
-    assert [picture["own"] > 300 and picture["shown"] > 300 for picture in pictures(page)] == [True]
+    assert [picture["own"] > 300 and picture["shown"] > 300 for picture in pictures(page)] == [True, True]
     links = page.locator(".sidebar-tree a").evaluate_all("links => links.map(link => link.href)")
     assert len(links) > 12
     if dark:
