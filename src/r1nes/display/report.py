@@ -75,8 +75,9 @@ class Report:
     def _settings(self) -> dict[str, Any]:
         """Return all settings of the run, given or by default."""
         settings = self.search.settings.to_plain()
-        seed = settings.pop("rng")
-        return settings | {"restarts": self.search.restarts, "seed": seed["entropy"]}
+        seed, _ = settings.pop("rng"), settings.pop("method_settings")
+        method = repr(self.search.settings.algorithm)  # with its settings
+        return settings | {"method": method, "restarts": self.search.restarts, "seed": seed["entropy"]}
 
 
 def _svg(draw: Any) -> str:
