@@ -245,3 +245,10 @@ def test_cached_machine_code_is_rebuilt_when_the_source_of_a_callee_changes(tmp_
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     assert [answer(2.0), answer(2.0), answer(3.0)] == ["2.0 0", "2.0 1", "3.0 0"]
+
+
+@pytest.mark.parametrize("numbers", [16, 160, 2500, 22_500, 10**6])  # two of them round badly
+def test_numba_starts_in_the_first_generation_that_repays_it(numbers: int) -> None:
+    saving = r1nes.arrays.compiled.SAVING + r1nes.arrays.compiled.SAVING_PER_NUMBER * numbers
+    generation = r1nes.arrays.compiled.repaying_generation(numbers)
+    assert generation * saving <= r1nes.arrays.compiled.PATIENCE < (generation + 1) * saving
