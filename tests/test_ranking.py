@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import numba_available
-from r1nes.ranking import FEW, assign, best_first, logarithmic, ranking
+from r1nes.ranking import assign, best_first, logarithmic
 from support import oracles
 
 some_values = st.lists(
@@ -70,25 +69,6 @@ def test_better_values_never_get_smaller_utilities(values: list[float]) -> None:
 def test_ties_preserve_the_sum_of_utilities(values: list[float]) -> None:
     w = utilities_of(values, logarithmic(len(values), zero_sum=False))
     assert w.sum() == pytest.approx(1.0) or not w.any()
-
-
-@pytest.mark.skipif(not numba_available(), reason="numba is not installed")
-@pytest.mark.parametrize("rows", [1, 2])
-@given(values=some_values)
-def test_compiled_ranking_matches_numpy(values: list[float], rows: int) -> None:
-    n = len(values)
-    utilities = np.arange(rows * n, dtype=float).reshape(rows, n) if rows > 1 else np.arange(n, dtype=float)
-    plain, compiled = (ranking(np.array(values), utilities, fast=fast) for fast in (False, True))
-    for expected, got in zip(plain, compiled, strict=True):
-        np.testing.assert_array_equal(got, expected)
-
-
-def test_long_rankings_fall_back_to_numpy() -> None:
-    values = np.random.default_rng(1).random(FEW + 1)
-    first, ranked, utilities = ranking(values, np.arange(FEW + 1.0), fast=True)
-    np.testing.assert_array_equal(ranked, np.sort(values))
-    assert values[first] == ranked[0]
-    np.testing.assert_array_equal(ranked[utilities.astype(int)], values)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 20, 101])

@@ -89,7 +89,7 @@ def test_the_default_is_rknes_and_snes_for_one_variable() -> None:
         ({"method": "cma"}, ValueError, "method must be one of r1nes, rknes, snes, xnes, got 'cma'"),
         ({"popsize": 1}, ValueError, "popsize must be a whole number of at least 2, got 1"),
         ({"popsize": 7.5}, ValueError, "popsize must be a whole number of at least 2, got 7.5"),
-        ({"max_evals": 3}, ValueError, "max_evals must be a whole number of at least 6, got 3"),
+        ({"max_evals": 3}, ValueError, "max_evals must be a whole number of at least 4, got 3"),
         ({"max_seconds": -1}, ValueError, "max_seconds must be finite and above 0, got -1"),
         ({"ftarget": math.nan}, TypeError, "ftarget must be a number, got nan"),
         ({"xtol": -1e-9}, ValueError, "xtol must be finite and not below 0"),
@@ -97,10 +97,10 @@ def test_the_default_is_rknes_and_snes_for_one_variable() -> None:
         (
             {"utilities": [1, 2, 3]},
             ValueError,
-            r"utilities must hold one weight per rank, 6, got .*\(3,\)",
+            r"utilities must hold one weight per rank, 4, got .*\(3,\)",
         ),
-        ({"utilities": [1, 2, 3, 4, 5, 6]}, ValueError, "utilities must be finite and fall"),
-        ({"utilities": [1, 1, 1, 1, 1, 1]}, ValueError, "utilities must be finite and fall"),
+        ({"utilities": [1, 2, 3, 4]}, ValueError, "utilities must be finite and fall"),
+        ({"utilities": [1, 1, 1, 1]}, ValueError, "utilities must be finite and fall"),
         ({"rate_size": 1}, TypeError, r"rate_size is not a keyword; did you mean rate_\w+\?"),
         ({"asynchronous": "no"}, TypeError, "asynchronous must be True or False, got 'no'"),
         ({"noise": "gpu"}, ValueError, "noise must be None or 'device', got 'gpu'"),
@@ -140,15 +140,16 @@ def test_settings_are_honoured(method: str) -> None:
         rate_mean=0.5,
         rate_sigma=0.0,
         rng=1,
+        base="diagonal" if method == "rknes" else None,  # a full base takes over stretches of the layer
     )
     X = optimizer.ask()
     assert X.shape == (4, 3)
     optimizer.tell(X, [0, 1, 2, 3])
     expected = 1 + 0.5 * (np.array(utilities) @ (X - 1))
     np.testing.assert_allclose(optimizer.strategy.mean, expected, rtol=1e-12)
-    assert optimizer.strategy.sigma == pytest.approx(0.25, rel=1e-15)
+    assert optimizer.strategy.sigma == pytest.approx(0.25, rel=1e-12)
     run(optimizer, 20)
-    assert optimizer.strategy.sigma == pytest.approx(0.25, rel=1e-15)
+    assert optimizer.strategy.sigma == pytest.approx(0.25, rel=1e-12)
 
 
 def test_too_large_a_population_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +157,7 @@ def test_too_large_a_population_says_so(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError
 
     optimizer = Optimizer(np.ones(1000), 0.5, popsize=100)
-    monkeypatch.setattr(type(optimizer._noise), "rows", no_memory)
+    monkeypatch.setattr(type(optimizer._noise), "draw", no_memory)
     with pytest.raises(MemoryError, match="100 points of 1000 variables do not fit"):
         optimizer.ask()
 
@@ -205,8 +206,8 @@ def test_an_unknown_keyword_is_answered_with_the_one_meant(name: str, meant: str
 @pytest.mark.parametrize(
     ("name", "short", "method"),
     [
-        ("rknes", {"rank": (2, 2), "rate_scales": 0.5}, RkNES(rank=(2, 2), rate_scales=0.5)),
-        ("rknes", {"base": "identity"}, RkNES(base="identity")),
+        ("rknes", {"rank": (2, 2), "rate_base": 0.5}, RkNES(rank=(2, 2), rate_base=0.5)),
+        ("rknes", {"base": "diagonal"}, RkNES(base="diagonal")),
         ("r1nes", {"rate_shape": 0.05}, R1NES(rate_shape=0.05)),
         ("snes", {"rate_sigma": 0.2}, SNES(rate_sigma=0.2)),
         ("xnes", {"rate_shape": 0.2, "rate_mean": 0.9}, XNES(rate_shape=0.2, rate_mean=0.9)),

@@ -44,6 +44,7 @@ FOREIGN = {
     "progress": "callback",
     "random_seed": "rng",
     "random_state": "rng",
+    "rate_scales": "rate_base",
     "seed": "rng",
     "sigma": "sigma0",
     "std": "sigma0",

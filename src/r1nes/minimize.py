@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from r1nes.history import Recorder
@@ -24,7 +25,7 @@ from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.settings import RunSettings, takes
 from r1nes.stopping import STATUS, describe
-from r1nes.storage.run_file import RunFile, read, seed_in
+from r1nes.storage.run_file import RunFile, kept_settings, read
 
 
 @takes(RunSettings)
@@ -59,9 +60,11 @@ def solve(fun: Function, settings: RunSettings) -> Result:
     """Return the result of ``minimize``; raise ObjectiveError if ``fun`` fails."""
     path, resumes = settings.checkpoint, False
     if path is not None and Path(path).exists():
-        resumes = True
+        resumes, kept = True, kept_settings(path)
         if not settings.is_seeded:
-            settings = replace(settings, rng=seed_in(path))
+            settings = replace(settings, rng=np.random.SeedSequence(**kept["rng"]))
+        if settings.compiled is None:
+            settings = replace(settings, compiled=kept.get("compiled"))
     search = Search(Optimizer(**settings.keywords()), settings.restarts)
     recorder = Recorder()
     objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)

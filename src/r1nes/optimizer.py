@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Literal, Self, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, host
-from r1nes.arrays.compiled import numba_available, repaying_generation
 from r1nes.bounds import Box
 from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
@@ -24,7 +22,7 @@ from r1nes.settings import Settings, takes
 from r1nes.stopping import Stopping
 from r1nes.storage import checkpoint
 from r1nes.strategies import Method, Strategy, name_of
-from r1nes.strategies.protocol import compiled, placed, update_streamed
+from r1nes.strategies.protocol import placed, update_streamed
 
 
 def count(name: str, meaning: str) -> Any:
@@ -68,6 +66,8 @@ class Optimizer:
         self._box = None if box is None else box.on(settings.array_type)
         setup = GaussianNoise(self.seed, 1, mean.dtype).stream(SETUP)
         first = method.start(mean if box is None else box.unfold(mean), settings.sigma, setup)
+        if settings.is_compiled and any(field.name == "compiled" for field in fields(first)):
+            first = replace(first, compiled=True)
         self.strategy: Strategy = placed(first, settings.array_type)
         self._noise = source_of(
             settings.noise,
@@ -76,12 +76,11 @@ class Optimizer:
             settings.array_type,
             n,
             orthogonal=method.orthogonal,
+            compiled=settings.is_compiled,
         )
         self._buffer: Any = None  # the noise, reused because allocating it costs more than filling it
         kind = Asynchronous if settings.asynchronous else Synchronous
         self._matching: Matching = kind(n, mean.size, settings.array_type)
-        self._numba_from = repaying_generation(n * mean.size)
-        self._numba_considered = False
         self.counts = Counts(best_x=settings.array_type.array(mean))
 
     def __repr__(self) -> str:
@@ -109,8 +108,6 @@ class Optimizer:
             streaming: Whether to return an iterable that generates the points one at a time, in the same
                 array. Pass it to ``tell`` as ``X``.
         """
-        if self.counts.generation >= self._numba_from and not self._numba_considered:
-            self._activate_numba()
         if streaming:
             return self._stream()
         if out is not None and self.settings.array_type.library != "numpy":
@@ -144,15 +141,6 @@ class Optimizer:
         self._matching.asked_stream(stream)
         return stream
 
-    def _activate_numba(self) -> None:
-        """Activate the compiled path, if numba is installed."""
-        self._numba_considered = True
-        if numba_available():
-            array_type = self.settings.array_type
-            if array_type.library == "numpy" and array_type.dtype == np.float64:
-                self.strategy = compiled(self.strategy)
-            self._noise.fast = self.strategy.fast or not self.settings.algorithm.orthogonal
-
     def tell(self, X: ArrayLike | Stream, values: ArrayLike) -> None:
         """Take one step, given the ``values`` of ``X``: the rows of the last ``ask``, in any order.
 
@@ -168,7 +156,7 @@ class Optimizer:
             self._step(*generation)
 
     def _step(self, noise: Any, points: Array | Stream, told: Array) -> None:
-        first, ranked, utilities = ranking(told, self.settings.weights, fast=self.strategy.fast)
+        first, ranked, utilities = ranking(told, self.settings.weights)
         if isinstance(noise, Stream):
             self.strategy = update_streamed(self.strategy, noise, utilities)
         else:
@@ -208,6 +196,7 @@ class Optimizer:
             nan_count=counts.nan_count,
             restarts=counts.restart,
             seed=self.seed,
+            choices=dict(self.settings.choices),
         )
         return result
 
@@ -221,20 +210,30 @@ class Optimizer:
         checkpoint.write(path, self.state())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, method: Method | type[Method] | None = None) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        method: Method | type[Method] | None = None,
+        compiled: bool | None = None,
+    ) -> Self:
         """Return the Optimizer that ``save`` wrote; it continues bit for bit. Reading the file runs no code.
 
-        Pass ``method`` again if it is your own, because the file cannot contain its code.
+        Pass ``method`` again if it is your own, because the file cannot contain its code. Pass
+        ``compiled=False`` to continue a compiled run without numba; it then agrees up to rounding.
         """
         state = checkpoint.read(path)
         try:
+            if compiled is not None:
+                state["settings"]["compiled"] = compiled
             return cls.from_state(state, method)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)} holds no Optimizer: {error!r}") from None
 
     def state(self) -> dict[str, Any]:
         """Return everything the run depends on, as plain values and NumPy arrays."""
-        strategy = {each.name: getattr(self.strategy, each.name) for each in fields(self.strategy)}
+        names = [each.name for each in fields(self.strategy) if each.name != "compiled"]  # a setting
+        strategy = {name: getattr(self.strategy, name) for name in names}
         return {
             "settings": self.settings.to_plain(),
             "strategy": _on_host(strategy),
@@ -268,4 +267,10 @@ def _points(strategy: Strategy, box: Box | None, noise: Any, out: Array | None) 
 
 def _on_host(values: dict[str, Any]) -> dict[str, Any]:
     """Return ``values`` with every array converted to NumPy."""
-    return {name: host(value) if hasattr(value, "shape") else value for name, value in values.items()}
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(converted, value))
+        return host(value) if hasattr(value, "shape") else value
+
+    return {name: converted(value) for name, value in values.items()}

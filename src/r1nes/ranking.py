@@ -12,9 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import compiled
-
-FEW = 64  # values; up to this number an insertion sort is faster than calling NumPy
 
 
 def logarithmic(n: int, *, zero_sum: bool) -> Array:
@@ -43,11 +40,10 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
     A generation of equal values carries no information, so all its utilities are zero: a constant function
     leaves the distribution unchanged, even if the utilities do not sum to zero.
     """
-    assigned = np.empty_like(utilities)
     differs = ranked[1:] > ranked[:-1]  # always false for NaN
-    if np.count_nonzero(differs) == differs.size:
-        assigned[..., order] = utilities
-        return assigned
+    if np.count_nonzero(differs) == differs.size:  # faster than all
+        return utilities.take(order.argsort(), axis=-1)
+    assigned = np.empty_like(utilities)
     differs |= np.isnan(ranked[1:]) & ~np.isnan(ranked[:-1])  # NaN ties only with NaN
     starts = np.flatnonzero(np.append(True, differs))
     if starts.size == 1:
@@ -58,33 +54,8 @@ def assign(ranked: Array, order: NDArray[np.intp], utilities: Array) -> Array:
     return assigned
 
 
-def ranking(values: Array, utilities: Array, *, fast: bool) -> tuple[int, Array, Array]:
+def ranking(values: Array, utilities: Array) -> tuple[int, Array, Array]:
     """Return the index of the best value, the ``values`` best first, and the utility of each sample."""
-    if fast and values.size <= FEW:
-        ranked, assigned = values.copy(), np.empty(utilities.shape)
-        first = _ranking.fast(ranked, utilities, assigned)
-        if first >= 0:
-            return first, ranked, assigned
     order = best_first(values)
     ranked = values[order]
     return int(order[0]), ranked, assign(ranked, order, utilities)
-
-
-@compiled
-def _ranking(ranked: Array, utilities: Array, assigned: Array) -> int:
-    """Sort ``ranked`` and fill ``assigned`` in place; return the best index, or −1 for ties or NaN."""
-    n = ranked.size
-    order = np.empty(n, np.intp)
-    for i in range(n):
-        value, j = ranked[i], i
-        while j > 0 and value < ranked[j - 1]:
-            ranked[j], order[j] = ranked[j - 1], order[j - 1]
-            j -= 1
-        if (j > 0 and value == ranked[j - 1]) or math.isnan(value):
-            return -1
-        ranked[j], order[j] = value, i
-    given, taken = utilities.ravel(), assigned.ravel()
-    for start in range(0, given.size, n):
-        for i in range(n):
-            taken[start + order[i]] = given[start + i]
-    return order[0]

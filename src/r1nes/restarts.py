@@ -76,7 +76,7 @@ class Search:
         budget = settings.max_evals
         if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
             return False
-        changes |= {"max_evals": plan.limit(budget), "rng": seed}
+        changes |= {"max_evals": plan.limit(budget), "rng": seed, "compiled": settings.is_compiled}
         self.plan, self.optimizer = plan, Optimizer(**replace(settings, **changes).keywords())
         self.optimizer.inherit(ended)
         return True
@@ -103,7 +103,7 @@ class Search:
         given, before = self.settings.to_plain(), kept["settings"]
         ours, theirs = method_settings(given), method_settings(before)
         defaults = {each.name: each.default for each in fields(self.settings.algorithm)}
-        unlike = {*LIMITS, *OF_METHOD, "method_settings"}  # compared below, or free to change
+        unlike = {*LIMITS, *OF_METHOD, "method_settings", "compiled"}  # compared below, or free to change
         _compare({**given, "restarts": self.restarts}, {**before, "restarts": kept["restarts"]}, unlike, path)
         _compare({**defaults, **ours}, {**defaults, **theirs}, set(), path)
 
@@ -113,6 +113,7 @@ class Search:
         limits = {
             "max_evals": self.plan.limit(self.settings.max_evals),
             "max_seconds": self.settings.max_seconds,
+            "compiled": self.settings.is_compiled,
         }
         optimizer = state["optimizer"]
         self.optimizer = Optimizer.from_state(

@@ -32,9 +32,13 @@ from r1nes.arguments import (
     suggestion,
 )
 from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
+from r1nes.arrays.compiled import numba_available
 from r1nes.bounds import BoundsLike, as_edges, default_sigma
+from r1nes.extras import needs
 from r1nes.sampling.gaussian import Seed, seed_sequence
 from r1nes.strategies import Method, method_named, method_of, name_of
+
+MANY_EVALUATIONS, MANY_VARIABLES = 20_000, 10_000  # from which on numba is the default
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,13 +110,19 @@ class Settings:
         "the generator of the device that holds x0.",
         one_of(None, "device"),
     )
+    compiled: bool | None = keyword(
+        "Whether numba compiles the arithmetic of the method, for NumPy arrays of float64. By default, if it "
+        "is installed and max_evals is at least 20,000, or the problem has at least 10,000 variables. The "
+        "first compiled run takes half a minute more; the machine code is cached on disk.",
+        optional(flag),
+    )
     rng: Seed = keyword("The seed of the run: None, an int, a SeedSequence or a Generator.")
     rank: int | tuple[int, int] | None = keyword("Short for method=RkNES(rank=…).", of_method=True)
     base: str | None = keyword("Short for method=RkNES(base=…).", of_method=True)
     rate_mean: float | None = keyword("The learning rate of the mean, for any method.", of_method=True)
     rate_sigma: float | None = keyword("The learning rate of the step size, for any method.", of_method=True)
     rate_shape: float | None = keyword("The learning rate of the shape, for all but SNES.", of_method=True)
-    rate_scales: float | None = keyword("Short for method=RkNES(rate_scales=…).", of_method=True)
+    rate_base: float | None = keyword("Short for method=RkNES(rate_base=…).", of_method=True)
 
     # Derived from the above, with their final types.
     start: Array = field(init=False)  # x0 on the host
@@ -124,6 +134,10 @@ class Settings:
     edges: tuple[Array, Array] | None = field(init=False)  # bounds
     seed: np.random.SeedSequence = field(init=False)  # rng
     is_seeded: bool = field(init=False)  # whether rng was given
+    is_compiled: bool = field(init=False)  # whether numba compiles the arithmetic
+    choices: dict[str, str] = field(
+        init=False
+    )  # what was chosen where a default depends on the problem, and why
 
     def __post_init__(self) -> None:
         """Check every keyword on its own, then those that depend on each other."""
@@ -144,6 +158,9 @@ class Settings:
         self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), sigma=sigma, sigma0=sigma)
         seed = seed_sequence(self.rng)
         self._set(is_seeded=self.rng is not None, seed=seed, rng=seed)
+        is_compiled, reason = self._choose_compilation()
+        choices = {**self.algorithm.choices(start.size), "compiled": f"{is_compiled}, because {reason}"}
+        self._set(is_compiled=is_compiled, choices=choices)
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -153,6 +170,30 @@ class Settings:
         given = {name: getattr(self, name) for name in OF_METHOD if getattr(self, name) is not None}
         method = method_of(self.method, self.start.size, given)
         self._set(algorithm=method, method=method, **dict.fromkeys(OF_METHOD))
+
+    def _choose_compilation(self) -> tuple[bool, str]:
+        """Return whether numba compiles the arithmetic, and the reason."""
+        kind, d, budget = self.array_type, self.start.size, self.max_evals
+        if kind.library != "numpy" or kind.dtype != np.float64:
+            if self.compiled:
+                raise ValueError(
+                    "compiled must not be True for x0 of float32, PyTorch or JAX: "
+                    "numba compiles only NumPy's float64"
+                )
+            return False, "numba compiles only NumPy arrays of float64"
+        if self.compiled is not None:
+            if self.compiled:
+                with needs("numba", extra="fast"):
+                    import numba  # noqa: F401
+            return self.compiled, "it was set"
+        if d < MANY_VARIABLES and (budget is None or budget < MANY_EVALUATIONS):
+            return (
+                False,
+                f"max_evals is not set or below {MANY_EVALUATIONS:,} and d is below {MANY_VARIABLES:,}",
+            )
+        if not numba_available():
+            return False, "numba is not installed"
+        return True, f"max_evals is at least {MANY_EVALUATIONS:,} or d at least {MANY_VARIABLES:,}"
 
     def _weights(self) -> Array:
         if self.utilities is None:
@@ -188,6 +229,7 @@ class Settings:
             "bounds": bounds,
             "rng": {"entropy": seed.entropy, "spawn_key": seed.spawn_key, "pool_size": seed.pool_size},
             "method_settings": self.algorithm.given(),
+            "compiled": self.is_compiled,
             **({} if name is None else {"arrays": name}),
         }
 
@@ -243,7 +285,7 @@ class RunSettings(Settings):
     )
     checkpoint: str | os.PathLike[str] | None = keyword(
         "A file for the state of the run. The same call resumes from it, bit for bit, however the process "
-        "ended; only max_evals and max_seconds may differ."
+        "ended; only max_evals, max_seconds and compiled may differ."
     )
     checkpoint_every: float = keyword(
         "The seconds between checkpoints; 0 writes one per generation. The last one is written at the end.",

@@ -39,6 +39,7 @@ RUNNING = -1
 CONVERGED = {"xtol", "ftol", "flat"}
 
 OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
+SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or d if that is more
 FLAT_GENERATIONS = 20  # generations in a row with equal values before the objective counts as constant
 
 
@@ -113,7 +114,7 @@ class Stopping:
         self.era.append(best)
         if len(self.era) >= self.era_length:
             self._compare_eras(generation)
-        if generation % self.dim == 0:  # shapes change on this time scale; for xNES it costs O(d³)
+        if generation % max(self.dim, SHAPE_GENERATIONS) == 0:  # it may cost O(d³)
             self.condition = strategy.condition()
         self.ends = self._ends_of_search(strategy)
 

@@ -15,7 +15,7 @@ pytest.importorskip("jax")
 
 import r1nes
 from r1nes import Optimizer
-from r1nes.arrays.libraries import _namespace_of
+from r1nes.arrays.libraries import namespace_of
 from support.libraries import (
     START,
     both_ways,
@@ -79,6 +79,6 @@ def test_a_missing_extra_is_named(library: str, monkeypatch: pytest.MonkeyPatch)
         if name.partition(".")[0] == "array_api_compat":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "array_api_compat", None)
-    _namespace_of.cache_clear()
+    namespace_of.cache_clear()
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'r1nes\[arrays\]' installs it"):
         started(library)

@@ -45,10 +45,21 @@ def copy_of(value: Any) -> Any:
     return plain(value) if hasattr(value, "shape") else value
 
 
+def values_of(strategy: Strategy) -> dict[str, Any]:
+    """The numbers and arrays of a strategy; directions without a sign, which libraries choose differently."""
+    values: dict[str, Any] = {field.name: getattr(strategy, field.name) for field in fields(strategy)}
+    if "state" in values:
+        values |= values.pop("state")._asdict()
+    return values
+
+
 def agree(ours: Strategy, theirs: Strategy, within: float) -> None:
-    for field in fields(ours):
-        one, other = getattr(ours, field.name), copy_of(getattr(theirs, field.name))
-        np.testing.assert_allclose(other, one, rtol=within, atol=within, err_msg=field.name)
+    others = values_of(theirs)
+    for name, one in values_of(ours).items():
+        other = copy_of(others[name])
+        if name == "V":
+            other = other * np.sign((other * one).sum(axis=1))[:, None]
+        np.testing.assert_allclose(other, one, rtol=within, atol=within, err_msg=name)
 
 
 @every_method
@@ -94,12 +105,8 @@ def test_arrays_keep_their_library_and_width(method: str, library: str, width: s
     noise = maker(library)(np.ones((3, strategy.noise_size)), width)
     assert like(strategy.sample(noise), x0)
     assert like(strategy.stds(), x0)
-    for field in fields(strategy):
-        value = getattr(strategy, field.name)
-        if getattr(value, "shape", ())[-1:] == (6,):
-            assert like(value, x0), field.name
-        else:
-            assert isinstance(value, float | int | np.ndarray), field.name
+    for name, value in values_of(strategy).items():
+        assert isinstance(value, float | int) or like(value, x0), name
 
 
 @every_method
@@ -108,12 +115,12 @@ def test_sample_and_update_change_nothing_in_place(method: str, library: str) ->
     _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
     w = STRATEGIES[method].default_utilities(8, 6)
-    before = {field.name: copy_of(getattr(strategy, field.name)) for field in fields(strategy)}
+    before = {name: copy_of(value) for name, value in values_of(strategy).items()}
     kept = plain(noise), w.copy()
     strategy.sample(noise)
     strategy.update(noise, w)
-    for name, value in before.items():
-        np.testing.assert_array_equal(copy_of(getattr(strategy, name)), value)
+    for name, value in values_of(strategy).items():
+        np.testing.assert_array_equal(copy_of(value), before[name])
     np.testing.assert_array_equal(plain(noise), kept[0])
     np.testing.assert_array_equal(w, kept[1])
 
@@ -121,7 +128,12 @@ def test_sample_and_update_change_nothing_in_place(method: str, library: str) ->
 @every_method
 @every_library
 def test_gathering_samples_in_parts_gives_the_same_update(method: str, library: str) -> None:
-    _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
+    if method == "xnes":
+        pytest.skip("it needs all samples at once")
+    settings = {"base": "diagonal"} if method == "rknes" else {}
+    start = STRATEGIES[method](**settings).start(np.linspace(-1, 2, 6), 0.5, np.random.default_rng(3))
+    moved = placed(start, array_type_of(maker(library)(start.mean)))
+    _, strategy = advance(start, moved, method, library, "float64", 5)
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
     w = STRATEGIES[method].default_utilities(8, 6)
     moments = strategy.moments()

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
-from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, ShiftedSequence, _orthogonal_matrices
+from r1nes.sampling.compact import ShiftedSequence
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, Pairs, _orthogonal_matrices
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
@@ -31,7 +32,7 @@ def test_each_block_is_orthogonal(d: int) -> None:
         assert_allclose(block @ block.T, d * np.eye(d), atol=1e-10 * d)
 
 
-@pytest.mark.parametrize(("d", "n"), [(2, 6), (3, 6), (8, 10), (9, 10), (33, 14), (64, 16)])
+@pytest.mark.parametrize(("d", "n"), [(2, 6), (3, 6), (8, 10), (9, 10), (27, 14), (32, 16)])
 def test_with_few_variables_directions_are_paired_with_their_opposites(d: int, n: int) -> None:
     """Pairs share a generation; d consecutive pairs are orthogonal to each other."""
     source = directions(d, per_generation=n)
@@ -43,7 +44,7 @@ def test_with_few_variables_directions_are_paired_with_their_opposites(d: int, n
         assert_allclose(block @ block.T, np.eye(d), atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [3, 7, 31])
+@pytest.mark.parametrize("n", [5, 7, 31])
 def test_odd_generations_do_not_break_pairs(n: int) -> None:
     """The opposite of the last direction comes in the next generation."""
     rows = first_rows(directions(10, per_generation=n), 2 * (n // 2) * n)
@@ -60,20 +61,35 @@ def test_any_row_can_be_drawn_on_its_own(d: int, per_generation: int) -> None:
         assert_array_equal(alone[0], rows[number])
 
 
-@pytest.mark.parametrize(("d", "n"), [(2, 6), (8, 10), (33, 14), (40, 11)])
+@pytest.mark.parametrize(
+    ("d", "n"), [(2, 6), (8, 10), (8, 11), (20, 12), (33, 14), (40, 11), (100, 30), (150, 12)]
+)
 def test_draw_returns_the_rows(d: int, n: int) -> None:
     """This includes blocks that end within a generation, and reuse of the previous result as a buffer."""
     source, other = directions(d, per_generation=n), directions(d, per_generation=n)
     drawn = None
-    for generation in range(1, 3 * source.rows_at_once // n):
+    generations = 3 * source.rows_at_once // n
+    for generation in range(1, generations, 1 + generations // 300):
         drawn = source.draw(generation, 0, n, drawn)
-        assert_array_equal(drawn, other.rows(generation, 0, n))
+        assert isinstance(drawn, Pairs) == (n % 2 == 0 and d <= 2 * n)
+        rows = np.concatenate([drawn.rows, -drawn.rows]) if isinstance(drawn, Pairs) else drawn
+        assert_array_equal(rows, other.rows(generation, 0, n))
+
+
+def test_directions_that_were_drawn_do_not_change() -> None:
+    """The next table must not take the place of the last one."""
+    source = directions(10, per_generation=10)
+    drawn = source.draw(1, 0, 10)
+    assert isinstance(drawn, Pairs)
+    kept = drawn.rows.copy()
+    source.draw(10_000, 0, 10)
+    assert_array_equal(drawn.rows, kept)
 
 
 def test_the_compact_form_holds_the_same_directions() -> None:
     """Generation 11 spans two blocks (the second starts at row 130) and has no compact form."""
     source = directions(130, per_generation=12)
-    source.fast = True
+    source.compiled = True
     for generation in range(1, 22):
         shifts, rows = source.draw(generation, 0, 12), source.rows(generation, 0, 12)
         if generation == 11:
@@ -81,25 +97,7 @@ def test_the_compact_form_holds_the_same_directions() -> None:
             continue
         assert isinstance(shifts, ShiftedSequence)
         for start, row in zip(shifts.starts, rows, strict=True):
-            assert_array_equal(np.roll(shifts.sequence[: shifts.period], -start) * shifts.signs, row)
-
-
-@pytest.mark.parametrize(("d", "n"), [(3, 8), (DENSE, 10), (20, 12), (64, 16), (100, 30)])
-def test_the_compact_form_of_pairs_holds_the_same_directions(d: int, n: int) -> None:
-    """Covers several tables and generations that span two of them."""
-    source, plain = directions(d, per_generation=n), directions(d, per_generation=n)
-    source.fast = True
-    kept, generations = 0, max(100, 6 * source.rows_at_once // n)
-    for generation in range(1, generations, 1 + generations // 300):
-        shifts, rows = source.draw(generation, 0, n), plain.rows(generation, 0, n)
-        assert_array_equal(plain.draw(generation, 0, n), rows)
-        if isinstance(shifts, ShiftedSequence):
-            kept += 1
-            made = np.array([shifts.sequence[start : start + d] * shifts.signs for start in shifts.starts])
-            assert shifts.n == n
-            shifts = np.concatenate([made, -made])
-        assert_array_equal(shifts, rows)
-    assert kept > 50
+            assert_array_equal(shifts.sequence[start : start + 130] * shifts.signs, row)
 
 
 def test_orthogonal_matrices_agree_with_lapack() -> None:

@@ -57,7 +57,7 @@ class TestFile:
             (pickle.dumps({"a": 1}), "it is not an r1nes checkpoint"),
             (b"r1nes checkpoint 1\n", "its format is 1, but this version of r1nes reads formats 2 and 3"),
             (b"r1nes checkpoint x\n", "its first line is damaged"),
-            (b"r1nes checkpoint 3\n", "the checksum does not match"),
+            (b"r1nes checkpoint 4\n", "the checksum does not match"),
         ],
     )
     def test_other_files_are_refused(self, tmp_path: Path, content: bytes, message: str) -> None:

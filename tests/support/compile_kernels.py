@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-import r1nes.arrays.compiled
 from r1nes import Optimizer
 from r1nes.strategies import STRATEGIES
 from support.ask_tell import run
 
 if __name__ == "__main__":
-    r1nes.arrays.compiled.PATIENCE = 0.0
     for method in STRATEGIES:
-        for d, generations in ((8, 20), (1100, 3)):
-            run(Optimizer(np.zeros(d), 0.5, method=method, rng=1), generations)
+        for d, generations in ((8, 20), (1100, 3), (6000, 3)):
+            if method != "xnes" or d == 8:
+                run(Optimizer(np.zeros(d), 0.5, method=method, rng=1, compiled=True), generations)

@@ -183,3 +183,89 @@ def signed_rank_covariance(log_sigma: float, V: Array, c: Array) -> tuple[Array,
 def axes_across(V: Array) -> Array:
     """An orthonormal basis of the orthogonal complement of the rows of V, in rows."""
     return np.linalg.svd(V)[2][len(V) :]
+
+
+def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing: int) -> dict[str, Array]:
+    """Return RkNES's next state, from dense matrices: exponentials, inverses and Gram–Schmidt.
+
+    A diagonal base is a matrix here, whose part off the diagonal does not learn. Rates are taken as they are.
+    """
+    mean, B, V, c, q, p, past = (np.asarray(x, float) for x in state[:7])
+    full, (k, d), one = B.ndim == 2, V.shape, np.eye(V.shape[1])
+    B, past = (B, past) if full else (np.diag(B), np.diag(past))
+    M = one + V.T @ np.diag(np.exp(c) - 1) @ V
+    walk = M @ (of_mean @ Y)
+
+    p = r.keep_p * p + r.gain_p * (of_mean @ Y)
+    excess = np.linalg.norm(p) / r.expected
+    next_mean = mean + B @ (r.mean * (walk + r.drift * q))
+    short = excess < math.sqrt(1 - r.keep_p ** (2 * (state.age + 1))) * r.longest
+    q = r.keep_q * q + (r.gain_q * walk if short else 0)
+    y = np.linalg.inv(M) @ q
+
+    G = sum(wi * np.outer(yi, yi) for wi, yi in zip(w, Y, strict=True))
+    on, off = np.diag(np.diag(G) - np.trace(G) / d), G - np.diag(np.diag(G))
+    past_on, past_off = np.diag(np.diag(past) - np.trace(past) / d), past - np.diag(np.diag(past))
+
+    def gate(e: float, part: Array, before: Array, variance: float, upper: Array) -> tuple[float, float]:
+        length = math.sqrt((upper * before**2).sum() * (w @ w) * variance)
+        z = (upper * part * before).sum() / length if length > 0 else 0.0
+        e = (1 - r.memory) * e + math.sqrt(r.memory * (2 - r.memory)) * z
+        return e, min(1.0, max(0.0, e / 7))
+
+    e_diagonal, h_diagonal = gate(state.e_diagonal, on, past_on, 2 * (d - 1) / (d + 2), one)
+    e_full, h_full = (
+        gate(state.e_full, off, past_off, d / (d + 2), np.triu(np.ones((d, d)), 1))
+        if full
+        else (state.e_full, 0.0)
+    )
+
+    G_path = G + np.outer(y, y) / r.mu
+    Q = one - V.T @ np.diag(np.where(c > 0, 1 - np.exp(-2 * c), 0)) @ V
+    across, share = np.diag(Q @ G_path @ Q), np.diag(Q @ Q)
+    delta = 0.5 * r.diagonal * h_diagonal * (across - share * across.sum() / share.sum())
+    delta = np.clip(delta, -1, 1)
+    E = 0.5 * r.full * h_full * (G - np.trace(G) / d * one)
+
+    within = V @ G_path @ V.T
+    tau = (np.trace(G_path) - np.trace(within)) / (d - k) - r.total
+    H = V @ G_path - within @ V
+    pace = r.layer * (1 - 0.25 * h_full) * np.where(c < 0, 0.5, 1)
+    root = np.diag(np.sqrt(pace))
+    values, axes = np.linalg.eigh(root @ (within - (r.total + tau) * np.eye(k)) @ root)
+    grown = axes @ np.diag(np.exp(np.clip(values, -1, 1))) @ axes.T
+    variances, axes = np.linalg.eigh(np.diag(np.exp(c)) @ grown @ np.diag(np.exp(c)))
+    next_c, axes = 0.5 * np.log(variances[::-1]), axes[:, ::-1]
+    next_c[:growing] = np.clip(next_c[:growing], 0.1, 12)
+    next_c[growing:] = np.clip(next_c[growing:] + 0.02 * r.layer, -9, -0.1)
+    turn = pace / (2 * np.sinh(c))
+    turn = turn / np.maximum(1, abs(turn) * np.linalg.norm(H, axis=1) / 0.5)
+    rows = axes.T @ (V + np.diag(turn) @ H)
+
+    order = np.argsort(-abs(next_c), kind="stable")
+    next_c, moved = next_c[order], list[Array]()
+    for i, ci in zip(order, next_c, strict=True):
+        sign = -1 if ci > 0 else 1
+        v = np.exp(sign * delta) * (expm(sign * E) @ rows[i])
+        for other in moved:
+            v = v - (v @ other) * other
+        moved.append(v / np.linalg.norm(v))
+    next_V = np.array(moved)
+    change = r.sigma * (min(r.damping * (excess - 1), 0.15) + 0.5 * r.layer * tau)
+    busy = min(1.0, min([ci for ci in next_c if ci > 0], default=12.0) / 2)
+    kappa = r.moved * max(h_full, (1 - h_diagonal) * busy) * next_c if full else 0 * next_c
+    N = one + next_V.T @ np.diag(np.exp(kappa) - 1) @ next_V
+    next_B = math.exp(change) * B @ expm(E) @ np.diag(np.exp(delta)) @ N
+    return {
+        "mean": next_mean,
+        "B": next_B if full else np.diag(next_B),
+        "V": next_V,
+        "c": next_c - kappa,
+        "q": np.linalg.inv(N) @ (np.exp(-delta) * (expm(-E) @ q)),
+        "p": p,
+        "past": (1 - r.memory) * past + r.memory * G
+        if full
+        else np.diag((1 - r.memory) * past + r.memory * G),
+        "e_diagonal": np.array(e_diagonal),
+        "e_full": np.array(e_full),
+    }

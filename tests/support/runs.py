@@ -40,6 +40,7 @@ restarted = partial(
     restarts="bipop:3",
     vectorized=True,
     max_evals=60_000,
+    compiled=False,  # loading numba would take longer than a driver lives
     rng=5,
 )
 

@@ -1,4 +1,4 @@
-"""Arrays of NumPy, PyTorch and JAX, tiles, and functions compiled by numba."""
+"""Arrays of NumPy, PyTorch and JAX, functions written once for all of them and numba, and tiles."""
 
 from r1nes.arrays.libraries import (
     Array,

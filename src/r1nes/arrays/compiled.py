@@ -1,19 +1,17 @@
 """Decorators for functions that numba compiles.
 
 With few variables a generation is a few thousand multiplications, and most of its cost is the overhead of
-some thirty calls from Python into NumPy. A function under ``@compiled`` pays that overhead once. The
-functions it calls are decorated with ``@jitable``, ``@kernel`` or ``@inline_kernel``. Each compiled function
-has a NumPy counterpart for runs without numba. Results are written into arrays passed as arguments, because
-allocating arrays in numba is slow.
+some thirty calls from Python into NumPy. A compiled function pays that overhead once. Functions that are
+written for all libraries are compiled by ``arrays.one_text``. Those that only numba runs are decorated with
+``@compiled``, and the functions they call with ``@jitable`` or ``@kernel``.
 
-Importing numba takes as long as thousands of small generations, so a run starts without it. The machine code
-is cached beside the source and is compiled again when the source of the function, or of any function it may
+Whether a run uses numba is decided before it starts (``settings.Settings.compiled``). The machine code is
+cached beside the source and is compiled again when the source of the function, or of any function it may
 call, changes.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
@@ -24,15 +22,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-STRIP = 2**9  # columns per strip when the data is in cache: a few rows of sums fit into the L1 cache
-LONG_STRIP = 2**12  # columns per strip when rows come from main memory, where longer reads are faster
-CACHED = 2**20  # numbers; about the size of an L3 cache
-PATIENCE = 1.0  # seconds that numba must be able to save before it is worth loading
-SAVING, SAVING_PER_NUMBER = 25e-6, 6e-9  # seconds saved per generation, and per number in it
-
 FASTMATH = {"reassoc", "contract", "nsz"}  # sums may be reordered, as in BLAS
 
-_sources: set[str] = set()  # files that define jitable functions
 _unregistered: list[tuple[Callable[..., Any], Any]] = []  # jitable functions and their numba options
 
 
@@ -62,21 +53,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _register(function, fastmath=FASTMATH)
 
 
-def inline_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator: a kernel of a single loop, inlined because a call costs more than a short loop."""
-    return _register(function, fastmath=FASTMATH, forceinline=True)
-
-
 def _register(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    _sources.add(function.__code__.co_filename)
     _unregistered.append((function, options))
     return function
-
-
-@jitable
-def strip_width(n: int, d: int) -> int:
-    """Return the number of columns that loops process at a time in an (n, d) array."""
-    return STRIP if n * d <= CACHED else LONG_STRIP
 
 
 @cache
@@ -104,21 +83,21 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _keyed(function: Callable[P, R]) -> Callable[P, R]:
-    """Return ``function`` with a digest of all jitable sources in its closure.
+    """Return ``function`` with a digest, in its closure, of the files that define it and what it calls.
 
     numba keys its cache by a function's file, code and closure, but not by the functions that it calls.
     """
-    sources = sha256(b"".join(Path(file).read_bytes() for file in sorted(_sources))).hexdigest()
+    files = sorted(_files_of(function, set()))
+    sources = sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
     code = function.__code__.replace(co_freevars=("sources",))
     return update_wrapper(FunctionType(code, function.__globals__, closure=(CellType(sources),)), function)
 
 
-def repaying_generation(numbers: int) -> int:
-    """Return the generation, counted from 0, from which the compiled path repays the time to load numba.
-
-    ``numbers`` is the size of one generation, n·d. The result depends on the run alone, not on a clock, so
-    that the run can be repeated bit for bit.
-    """
-    saving = SAVING + SAVING_PER_NUMBER * numbers
-    generation = math.floor(PATIENCE / saving)
-    return generation if (generation + 1) * saving > PATIENCE else generation + 1  # despite rounding
+def _files_of(function: Any, seen: set[Any]) -> set[str]:
+    """Return the files that define ``function`` and, directly or not, the functions it calls."""
+    function = getattr(function, "py_func", function)  # of a function that numba compiles
+    if not isinstance(function, FunctionType) or function in seen:
+        return set()
+    seen.add(function)
+    called = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return {function.__code__.co_filename}.union(*(_files_of(each, seen) for each in called))

@@ -46,7 +46,7 @@ class ArrayType:
             values = np.ascontiguousarray(host(values))
         elif self.library == "torch":
             values = values.detach()
-        xp = _namespace_of(self.library)
+        xp = namespace_of(self.library)
         return xp.asarray(values, dtype=getattr(xp, self.dtype.name), device=self.device)
 
     def normal(self, key: np.random.SeedSequence, shape: tuple[int, ...]) -> Array:
@@ -153,7 +153,7 @@ def host(x: Any) -> Array:
 
 def namespace(x: Array) -> Any:
     """Return the array API namespace of ``x``."""
-    return np if type(x) is np.ndarray else _namespace_of(library_of(x))
+    return np if type(x) is np.ndarray else namespace_of(library_of(x))
 
 
 def on_host(x: Array) -> bool:
@@ -197,7 +197,8 @@ def copied(x: Array) -> Array:
 
 
 @cache
-def _namespace_of(library: str) -> Any:
+def namespace_of(library: str) -> Any:
+    """Return the array API namespace of ``library``."""
     if library == "numpy":
         return np
     with needs("array_api_compat", extra="arrays"):

@@ -82,8 +82,6 @@ def _draw_stretches(panel: Axes, history: History) -> None:
     for (name, c), colour in zip(_stretches(history).items(), COLOURS, strict=False):
         label = "c = log ‖u‖" if name == "c" else f"c, {_direction(name)}"
         panel.plot(history["nfev"], c, color=colour, label=label)
-    if "spread" in history:
-        panel.plot(history["nfev"], history["spread"], color=GREY, label="log range of D")
     panel.set(title="Log stretches")
 
 

@@ -50,7 +50,7 @@ class GaussianNoise:
     def __init__(self, seed: np.random.SeedSequence, width: int, dtype: np.dtype[Any]) -> None:
         """Set up the streams of ``seed`` without drawing any numbers."""
         self.width, self.dtype = width, dtype
-        self.fast = False  # whether to draw with numba: the same numbers in a third of the time
+        self.compiled = False  # whether to draw with numba: the same numbers in a third of the time
         self.rows_per_block = max(1, BLOCK // width)
         first, last = seed.generate_state(2, np.uint64)
         self._words = np.array([first, 0, 0, last], np.uint64)  # key, generation, block, key
@@ -89,7 +89,7 @@ class GaussianNoise:
 
     def _draw(self, out: Array, generation: int, block: int) -> None:
         """Fill ``out`` with the first rows of a block; single precision is rounded double precision."""
-        if self.fast:
+        if self.compiled:
             _compiled_fill()(out, self._words, generation, block, WARMUP)
             return
         draw = self.stream(generation, block).standard_normal

@@ -14,7 +14,7 @@ import numpy as np
 
 from r1nes.arrays import Array, ArrayType, like, namespace
 from r1nes.sampling.gaussian import BLOCK, GaussianNoise
-from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, Pairs
 
 NORMAL, PHASES, SIGNS, LENGTHS = range(4)  # independent streams of one key
 
@@ -30,16 +30,14 @@ class HostNoise:
         """Return the noise of samples ``start`` to ``stop`` − 1, one per row."""
         return self._array_type.array(self._source.rows(generation, start, stop))
 
-    draw = rows
-
-    @property
-    def fast(self) -> bool:
-        """Whether to draw with numba."""
-        return self._source.fast
-
-    @fast.setter
-    def fast(self, fast: bool) -> None:
-        self._source.fast = fast
+    def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array | Pairs:
+        """Return the same, half of it if the other half are the opposites."""
+        drawn = self._source.draw(generation, start, stop)
+        return (
+            Pairs(self._array_type.array(drawn.rows))
+            if isinstance(drawn, Pairs)
+            else self._array_type.array(drawn)
+        )
 
 
 class DeviceNoise:
@@ -51,7 +49,7 @@ class DeviceNoise:
         """Set up the streams of ``seed`` without drawing any numbers."""
         self._seed, self._width, self._array_type = seed, width, array_type
         self._rows_per_block = min(per_generation, max(1, BLOCK // width))
-        self.fast = False  # part of the interface of GaussianNoise; unused here
+        self.compiled = False  # part of the interface of GaussianNoise; unused here
 
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
         """Return the noise of samples ``start`` to ``stop`` − 1, one per row."""
@@ -91,9 +89,10 @@ class DeviceDirections(OrthogonalDirections):
             number += taken
         return pieces[0] if len(pieces) == 1 else namespace(pieces[0]).concat(pieces)
 
-    def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array:
-        """Return the same as ``rows``: devices have no compact form."""
-        return self.rows(generation, start, stop)
+    def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array | Pairs:
+        """Return the same as ``rows``, half of them if the other half are the opposites."""
+        whole = self.pairs and start == 0 and stop == 2 * self.pairs
+        return Pairs(self.rows(generation, 0, self.pairs)) if whole else self.rows(generation, start, stop)
 
     def _block_rows(self, number: int, row: int, count: int) -> Array:
         if number != self._current_block:

@@ -21,21 +21,19 @@ and a block costs one FFT.
 from __future__ import annotations
 
 import math
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array
-from r1nes.arrays.compiled import LONG_STRIP, compiled
-from r1nes.arrays.loops import multiply
+from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.gaussian import GaussianNoise
 
 DENSE = 8
-PAIRED = 4  # directions are paired with their opposites up to d = PAIRED · n
+PAIRED = 2  # directions are paired with their opposites up to d = PAIRED · n
 TABLE = 2**14  # numbers; as many small blocks are generated at a time as fit
-TABLES = 4  # tables that compiled runs generate at a time, so that few generations span two batches
 
 
 def paired(n: int, d: int) -> bool:
@@ -43,36 +41,38 @@ def paired(n: int, d: int) -> bool:
     return d <= PAIRED * n
 
 
-class ShiftedSequence(NamedTuple):
-    """Directions in compact form: cyclic shifts of one sequence, not yet expanded into rows.
+class Pairs(NamedTuple):
+    """Directions that are followed by their opposites."""
 
-    Direction i is ``signs`` times the ``sequence`` read from ``starts[i]`` on, modulo ``period``. The
-    sequence of a large block continues beyond its period by the columns of one strip, so that a strip can be
-    read without wrapping around.
+    rows: Array
+
+
+def as_pairs(noise: Any) -> Any:
+    """Return ``noise`` as pairs, if its rows are directions followed by their opposites."""
+    if type(noise) is not np.ndarray or not paired(*noise.shape) or len(noise) % 2:
+        return noise
+    m = len(noise) // 2
+    return Pairs(noise[:m]) if np.array_equal(noise[m:], -noise[:m]) else noise
+
+
+def rows_of(noise: Any) -> Any:
+    """Return the directions in ``noise``, one per row; of pairs only the first ones."""
+    if isinstance(noise, ShiftedSequence):
+        return noise.rows()
+    return noise.rows if isinstance(noise, Pairs) else noise
+
+
+def folded(noise: Any, utilities: Array) -> tuple[Array, Array, tuple[float, float, int]]:
+    """Return the weights of each direction for the mean and for the covariance; and Σ w², Σ w and n.
+
+    The opposite of a direction counts against it in the mean, and with it in the covariance.
     """
-
-    sequence: Array  # √d w
-    period: int
-    signs: NDArray[np.int8]  # s
-    starts: NDArray[np.int64]
-    mirrored: bool  # whether the opposite directions follow
-
-    @property
-    def n(self) -> int:
-        """The number of directions."""
-        return self.starts.size * (1 + self.mirrored)
-
-
-def as_shifts(directions: Array | ShiftedSequence) -> ShiftedSequence:
-    """Convert rows to the compact form: their concatenation is the sequence."""
-    if isinstance(directions, ShiftedSequence):
-        return directions
-    return ShiftedSequence(directions.ravel(), *_contiguous_rows(*directions.shape), mirrored=False)
-
-
-@cache
-def _contiguous_rows(n: int, d: int) -> tuple[int, NDArray[np.int8], NDArray[np.int64]]:
-    return n * d, np.ones(d, np.int8), d * np.arange(n)
+    of_mean, w = (utilities[0], utilities[1]) if utilities.ndim == 2 else (utilities, utilities)
+    n, sums = len(w), (float(of_mean.dot(of_mean)), float(np.add.reduce(w)), len(w))  # faster than @ and sum
+    if not isinstance(noise, Pairs):
+        return of_mean, w, sums
+    m = n // 2
+    return of_mean[:m] - of_mean[m:], w[:m] + w[m:], sums
 
 
 class OrthogonalDirections:
@@ -84,12 +84,11 @@ class OrthogonalDirections:
         """Set up the directions of ``seed`` without drawing any numbers."""
         self.width, self.dtype, self.per_generation = width, dtype, per_generation
         self.pairs = per_generation // 2 if paired(per_generation, width) else 0  # per generation
-        self.fast = False  # whether compiled code expands the directions from their compact form
+        self.compiled = False  # whether compiled code expands the directions from their compact form
         self.rows_at_once = width * max(1, TABLE // width**2)
         self._table_fits = width <= DENSE or width**2 <= TABLE or self.pairs > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
         self._noise = GaussianNoise(seed, width, dtype)
-        self._contiguous_rows = _contiguous_rows(self.pairs, width)
         self._table: Array = np.empty((0, width))  # small blocks: the rows generated last
         self._first_row = 0  # the number of the first row of the table
         self._current_block = -1  # large blocks: the number of the block generated last
@@ -116,32 +115,45 @@ class OrthogonalDirections:
         return out
 
     def draw(
-        self, generation: int, start: int, stop: int, out: Array | ShiftedSequence | None = None
-    ) -> Array | ShiftedSequence:
-        """Return the directions of samples ``start`` to ``stop`` − 1, as rows or compact; read-only."""
-        if self.pairs and start == 0 and stop == 2 * self.pairs == self.per_generation and self._table_fits:
-            at = self._table_index((generation - 1) * self.pairs, self.pairs)
-            if at + self.pairs <= len(self._table):
-                if self.fast:
-                    numbers = self._table.ravel()[at * self.width : (at + self.pairs) * self.width]
-                    return ShiftedSequence(numbers, *self._contiguous_rows, True)
-                rows = self._table[at : at + self.pairs]
-                return np.concatenate([rows, -rows])
+        self, generation: int, start: int, stop: int, out: Any = None
+    ) -> Array | Pairs | ShiftedSequence:
+        """Return the directions of samples ``start`` to ``stop`` − 1 in their shortest form; read-only."""
+        if self.pairs:
+            if start > 0 or stop != 2 * self.pairs:  # not a generation of whole pairs
+                return self.rows(generation, start, stop)
+            return Pairs(self._consecutive((generation - 1) * self.pairs, self.pairs, None))
         shifts = self.shifts(generation, start, stop)
         if shifts is not None:
             return shifts
-        return self.rows(generation, start, stop, None if isinstance(out, ShiftedSequence) else out)
+        first = (generation - 1) * self.per_generation + start
+        return self._consecutive(first, stop - start, out)
+
+    def _consecutive(self, first: int, count: int, out: Any) -> Array:
+        """Return ``count`` rows from row ``first`` on: a part of the table, or copies."""
+        if self._table_fits:
+            at = self._table_index(first, count)
+            if at + count <= len(self._table):
+                return self._table[at : at + count]
+        same = type(out) is np.ndarray and out.shape == (count, self.width) and out.flags.writeable
+        rows: Array = out if same else np.empty((count, self.width), self.dtype)
+        done = 0
+        while done < count:
+            block, row = divmod(first + done, self.rows_at_once)
+            taken = min(count - done, self.rows_at_once - row)
+            self._fill(rows[done : done + taken], block, row)
+            done += taken
+        return rows
 
     def shifts(self, generation: int, start: int, stop: int) -> ShiftedSequence | None:
         """Return the directions in compact form, if compiled code is in use and one large block has them."""
-        if not self.fast or self._table_fits or self.pairs or self.dtype != np.float64:
+        if not self.compiled or self._table_fits or self.pairs or self.dtype != np.float64:
             return None
         block, row = divmod((generation - 1) * self.per_generation + start, self.rows_at_once)
         if row + stop - start > self.rows_at_once:
             return None
         self._make_sequence(block)
         starts = self._starts(row, row + stop - start)
-        return ShiftedSequence(self._sequence, self.width, self._signs, starts, mirrored=False)
+        return ShiftedSequence(self._sequence, self._signs, starts)
 
     def _starts(self, row: int, end: int) -> NDArray[np.int64]:
         return -self.step * np.arange(row, end) % self.width
@@ -162,9 +174,7 @@ class OrthogonalDirections:
             self._make_sequence(block)
             signs = self._signs.astype(self.dtype)
             for y, start in zip(out, self._starts(row, row + len(out)).tolist(), strict=True):
-                left = self.width - start
-                np.multiply(self._sequence[start : self.width], signs[:left], out=y[:left])
-                np.multiply(self._sequence[:start], signs[left:], out=y[left:])
+                np.multiply(self._sequence[start : start + self.width], signs, out=y)
 
     def _table_index(self, row: int, count: int) -> int:
         """Return the index of ``row`` in the table, regenerated if it lacks ``count`` rows from there.
@@ -175,21 +185,16 @@ class OrthogonalDirections:
         return at if 0 <= at <= len(self._table) - count else self._make_tables(row)
 
     @cached_property
-    def _all_starts(self) -> NDArray[np.int64]:
-        return self._starts(0, self.width)
-
-    @cached_property
     def _gather_indices(self) -> NDArray[np.int64]:
         """Indices into w for each row of a block."""
-        return (np.arange(self.width) + self._all_starts[:, None]) % self.width
+        return (np.arange(self.width) + self._starts(0, self.width)[:, None]) % self.width
 
     def _make_tables(self, row: int) -> int:
         number, at = divmod(row, self.rows_at_once)
-        count = TABLES if self.fast else 1
-        if len(self._table) != count * self.rows_at_once:  # otherwise reuse the memory, which is faster
-            self._table = np.empty((count * self.rows_at_once, self.width), self.dtype)
-        for i, table in enumerate(self._table.reshape(count, self.rows_at_once, self.width)):
-            self._make_table(number + i, table)
+        self._table = np.empty(
+            (self.rows_at_once, self.width), self.dtype
+        )  # not reused: draw returns parts of it
+        self._make_table(number, self._table)
         self._first_row = row - at
         return at
 
@@ -200,17 +205,14 @@ class OrthogonalDirections:
             np.multiply(_orthogonal_matrices(rng.standard_normal(blocks.shape)), math.sqrt(d), out=blocks)
         else:
             w, signs = self._sequences(rng, len(blocks))
-            if self.fast:
-                _shift.fast(w, signs, self._all_starts, table)
-            else:
-                np.multiply(w.take(self._gather_indices, axis=1), signs[:, None], out=blocks)
+            np.multiply(w.take(self._gather_indices, axis=1), signs[:, None], out=blocks)
         if self.pairs > d:
             table *= np.sqrt(rng.chisquare(d, (len(table), 1)) / d)
 
     def _make_sequence(self, block: int) -> None:
         if block != self._current_block:
             w, signs = self._sequences(self._noise.stream(block + 1), 1)
-            self._sequence, self._signs = np.append(w[0], w[0, :LONG_STRIP]), signs[0]
+            self._sequence, self._signs = np.append(w[0], w[0]), signs[0]
             self._current_block = block
 
     def _sequences(self, rng: np.random.Generator, count: int) -> tuple[Array, NDArray[np.int8]]:
@@ -231,17 +233,6 @@ def _orthogonal_matrices(A: Array) -> Array:
             q -= np.einsum("jm,jrm->rm", np.einsum("jrm,rm->jm", Q[:i], q), Q[:i])
         q /= np.sqrt(np.einsum("rm,rm->m", q, q))
     return Q.transpose(2, 1, 0)
-
-
-@compiled
-def _shift(w: Array, signs: Any, starts: Any, table: Array) -> None:
-    """Fill ``table`` with all rows of the blocks."""
-    blocks, d = w.shape
-    for block in range(blocks):
-        for row in range(d):
-            y, start = table[block * d + row], starts[row]
-            multiply(y, w[block, start:], signs[block])
-            multiply(y[d - start :], w[block, :start], signs[block, d - start :])
 
 
 def _flat_sequences(rng: np.random.Generator, count: int, d: int) -> Array:

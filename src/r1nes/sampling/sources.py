@@ -20,10 +20,12 @@ def source_of(
     popsize: int,
     *,
     orthogonal: bool,
+    compiled: bool = False,
 ) -> NoiseSource:
     """Return the source of rows of ``width`` numbers, ``popsize`` per generation.
 
-    ``kind`` is None for noise drawn on the host, or ``"device"`` for noise drawn on the arrays' device.
+    ``kind`` is None for noise drawn on the host, or ``"device"`` for noise drawn on the arrays' device;
+    ``compiled`` lets numba draw it, which changes no number.
     """
     on_device = array_type.library != "numpy"
     if kind == "device":
@@ -36,4 +38,5 @@ def source_of(
         if orthogonal
         else GaussianNoise(seed, width, array_type.dtype)
     )
+    source.compiled = compiled
     return HostNoise(source, array_type) if on_device else source

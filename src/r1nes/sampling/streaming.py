@@ -7,7 +7,7 @@ from typing import Any
 
 from r1nes.arrays import Array
 from r1nes.arrays.tiles import new_buffer
-from r1nes.sampling.orthogonal import OrthogonalDirections
+from r1nes.sampling.orthogonal import OrthogonalDirections, Pairs
 from r1nes.sampling.sources import NoiseSource
 
 Sampler = Callable[[Any, Array | None], Array]  # (noise, out) → points
@@ -45,18 +45,27 @@ class Stream:
             f"<Stream: generation {self._generation}, {self._popsize} points of {len(self._mean)} variables>"
         )
 
-    def rows(self) -> Iterator[Array]:
-        """Yield the noise of each point, in the same array."""
+    def pieces(self) -> Iterator[tuple[Any, list[int]]]:
+        """Yield parts of the noise, each with the numbers of its samples."""
+        source, generation, n = self._source, self._generation, self._popsize
+        if (shifts := self._shifts()) is not None:
+            yield shifts, list(range(n))
+            return
+        pairs = source.pairs if isinstance(source, OrthogonalDirections) and n == 2 * source.pairs else 0
         out = None
-        for i in range(self._popsize):
-            out = self._source.rows(self._generation, i, i + 1, out)
-            yield out
+        for i in range(pairs or n):
+            out = source.rows(generation, i, i + 1, out)
+            yield (Pairs(out), [i, i + pairs]) if pairs else (out, [i])
+
+    def noise(self) -> Any:
+        """Return all of the noise at once."""
+        return self._source.draw(self._generation, 0, self._popsize)
 
     def point(self, number: int) -> Array:
         """Return the point with that number."""
         return self._sample(self._source.rows(self._generation, number, number + 1), None)[0]
 
-    def shifts(self) -> Any:
+    def _shifts(self) -> Any:
         """Return the noise of all points in compact form, or None if it has none."""
         if not isinstance(self._source, OrthogonalDirections):
             return None

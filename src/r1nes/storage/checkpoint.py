@@ -1,6 +1,6 @@
 """Store a tree of plain values and arrays in one file, atomically and without executable content.
 
-    r1nes checkpoint 3              the format, and its version
+    r1nes checkpoint 4              the format, and its version
     3a7bd3e2360a3d29eea436fc…       SHA-256 of everything below
     {"dict": {"generation": 7, …}}  the tree as JSON, where an array is {"array": [dtype, shape, offset]}
     …                               the data of the arrays
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 MAGIC = b"r1nes checkpoint "
-VERSION = 3
-READABLE = (2, 3)  # formats; 2 has other names for the counts of a run
+VERSION = 4
+READABLE = (2, 3, 4)  # formats; 2 has other names for the counts of a run
 DTYPES = ("<f4", "<f8", "<i8", "|b1")
 
 Tree = Any  # None, bool, int, float, str, arrays, and lists, tuples and dicts (with str keys) of these

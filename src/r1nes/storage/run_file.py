@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from r1nes.storage import checkpoint
 
 PARTS = {"fun", "search", "history"}
@@ -44,6 +42,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return tree
 
 
-def seed_in(path: str | os.PathLike[str]) -> np.random.SeedSequence:
-    """Return the seed of the run stored in a file."""
-    return np.random.SeedSequence(**read(path)["search"]["settings"]["rng"])
+def kept_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the settings of the run stored in a file, as plain values."""
+    settings: dict[str, Any] = read(path)["search"]["settings"]
+    return settings

@@ -17,9 +17,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array, host, like, namespace, zeros
-from r1nes.arrays.compiled import compiled, strip_width
-from r1nes.arrays.tiles import accumulate_tiles, compute_tiles
+from r1nes.arrays import Array, host, library_of, like, namespace, on_host, zeros
+from r1nes.arrays.one_text import dot, one_text, xp
+from r1nes.arrays.tiles import BLOCK, STRIP, TILE, column_slices
 from r1nes.strategies.protocol import Method, Strategy
 
 
@@ -53,23 +53,32 @@ class DiagonalGaussian(Strategy):
     scales: Array  # σ, (d,)
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
-    fast: bool = False  # whether the compiled path is active
+    compiled: bool = False  # whether numba compiles the arithmetic
+
+    @property
+    def _library(self) -> str:
+        return "numba" if self.compiled else library_of(self.mean)
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Return points for standard normal ``noise``, one per row."""
-        if not self.fast:
-            return _points(self.mean, self.scales, noise, out)
-        X = np.empty(noise.shape) if out is None else out
-        _points_loops.fast(self.mean, self.scales, noise, X)
+        mean, scales = self.mean, self.scales
+        if not on_host(noise):
+            return _points.of(library_of(noise))(mean, scales, noise)
+        X = np.empty(noise.shape, noise.dtype) if out is None else out
+        if self.compiled:
+            _write_points.of("numba")(mean, scales, noise, X)
+            return X
+        for t in column_slices(*noise.shape, size=BLOCK):
+            X[:, t] = _points(mean[t], scales[t], noise[:, t])
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """Return the distribution after one step along the natural gradient."""
-        if not self.fast:
+        if not self.compiled or noise.size > TILE:
             return self.step(self.accumulate(self.moments(), noise, utilities))
         rates, d = (self.rate_mean, self.rate_sigma), self.mean.size
         mean, scales = np.empty(d), np.empty(d)
-        _update_loops.fast(self.mean, self.scales, noise, utilities, *rates, mean, scales)
+        _write_update.of("numba")(self.mean, self.scales, noise, utilities, *rates, mean, scales)
         return type(self)(mean, scales, *rates, True)
 
     def moments(self) -> Array:
@@ -77,13 +86,23 @@ class DiagonalGaussian(Strategy):
         return zeros((2, len(self.mean)), self.mean)
 
     def accumulate(self, moments: Array, noise: Array, utilities: Array) -> Array:
-        """Return the ``moments`` with some samples added."""
-        return _accumulate(noise, utilities, moments)
+        """Return the ``moments`` with some samples added; NumPy arrays are changed in place."""
+        part, w = _gradients.of(self._library), like(utilities, noise)
+        if not on_host(noise):
+            return moments + namespace(noise).stack(part(noise, w))
+        for t in column_slices(*noise.shape, size=BLOCK):
+            of_mean, of_sigma = part(np.ascontiguousarray(noise[:, t]), w)
+            moments[0, t] += of_mean
+            moments[1, t] += of_sigma
+        return moments
 
     def step(self, moments: Array) -> Self:
         """Return the next distribution, given the ``moments`` of all samples."""
         rates = self.rate_mean, self.rate_sigma
-        return type(self)(*_step(self.mean, self.scales, moments, *rates), *rates, self.fast)
+        part = _step.of(self._library)
+        return type(self)(
+            *part(self.mean, self.scales, moments[0], moments[1], *rates), *rates, self.compiled
+        )
 
     def capped(self, limits: Array) -> Self:
         """Return the distribution with every standard deviation within its limit."""
@@ -117,83 +136,48 @@ class DiagonalGaussian(Strategy):
         return {"sigma": self.sigma, "min_std": float(self.scales.min()), "max_std": float(self.scales.max())}
 
 
-def _points(mean: Array, scales: Array, noise: Array, out: Array | None) -> Array:
+@one_text
+def _points(mean: Array, scales: Array, s: Array) -> Array:
     """Return points x = μ + σs, ~ N(μ, diag(σ²))."""
-    xp = namespace(noise)
-
-    def formula(c: slice, **into: Array) -> Array:
-        x: Array = xp.multiply(scales[c], noise[:, c], **into)
-        x += mean[c]
-        return x
-
-    return compute_tiles(formula, noise, len(mean), out)
+    x = scales * s
+    x += mean  # in place, because temporary arrays cost NumPy more than the arithmetic
+    return x
 
 
-def _accumulate(noise: Array, w: Array, moments: Array) -> Array:
-    """Return the ``moments`` with ∇σ = Σ w s² − Σ w and ∇μ = Σ w s added."""
-    weights, total = like(w, noise), float(np.add.reduce(w))  # faster than w.sum()
+@one_text
+def _write_points(mean: Array, scales: Array, noise: Array, X: Array) -> None:
+    """Write points to X, one number at a time: for numba, which needs no temporary arrays then."""
+    for start in range(0, mean.size, STRIP):
+        m, sigma = mean[start : start + STRIP], scales[start : start + STRIP]
+        for i in range(len(X)):
+            x, s = X[i, start : start + STRIP], noise[i, start : start + STRIP]
+            for j in range(m.size):
+                x[j] = _points(m[j], sigma[j], s[j])
 
-    def formula(c: slice) -> tuple[Array, Array]:
-        s = noise[:, c]
-        return weights @ (s * s) - total, weights @ s
 
-    return accumulate_tiles(formula, len(noise), moments)
+@one_text
+def _gradients(s: Array, w: Array) -> tuple[Array, Array]:
+    """Return ∇μ = Σ w s and ∇σ = Σ w s² − Σ w."""
+    return dot(w, s), dot(w, s * s) - w.sum()
 
 
+@one_text
 def _step(
-    mean: Array, scales: Array, moments: Array, rate_mean: float, rate_sigma: float
+    mean: Array, scales: Array, of_mean: Array, of_sigma: Array, rate_mean: float, rate_sigma: float
 ) -> tuple[Array, Array]:
-    """Return the next μ and σ."""
-    grad_sigma, grad_mean = moments[0], moments[1]
+    """Return the next μ and σ, given ∇μ and ∇σ."""
     return (
-        mean + rate_mean * (scales * grad_mean),  # (1)
-        scales * namespace(scales).exp(0.5 * rate_sigma * grad_sigma),  # (2)
+        mean + rate_mean * (scales * of_mean),  # (1)
+        scales * xp.exp(0.5 * rate_sigma * of_sigma),  # (2)
     )
 
 
-@compiled
-def _points_loops(mean: Array, scales: Array, noise: Array, X: Array) -> None:
-    n, d = noise.shape
-    width = strip_width(n, d)
-    for start in range(0, d, width):
-        m, s = mean[start : start + width], scales[start : start + width]
-        for i in range(n):
-            x, y = X[i, start : start + width], noise[i, start : start + width]
-            for j in range(m.size):
-                x[j] = m[j] + s[j] * y[j]
-
-
-@compiled
-def _update_loops(
-    mean: Array,
-    scales: Array,
-    noise: Array,
-    w: Array,
-    rate_mean: float,
-    rate_sigma: float,
-    next_mean: Array,
-    next_scales: Array,
-) -> None:
-    """Write the next μ and σ to ``next_mean`` and ``next_scales``, which first hold ∇μ and ∇σ."""
-    n, d = noise.shape
-    width = strip_width(n, d)
-    for start in range(0, d, width):
-        stop = min(start + width, d)
-        ws, wss = next_mean[start:stop], next_scales[start:stop]
-        ws[:] = 0.0
-        wss[:] = 0.0
-        for i in range(0, n - 1, 2):  # two at a time, to read the sums less often
-            a, b, s, t = w[i], w[i + 1], noise[i, start:stop], noise[i + 1, start:stop]
-            for j in range(ws.size):
-                ws[j] += a * s[j] + b * t[j]
-            for j in range(ws.size):
-                wss[j] += a * (s[j] * s[j] - 1) + b * (t[j] * t[j] - 1)
-        for i in range(n - n % 2, n):
-            a, s = w[i], noise[i, start:stop]
-            for j in range(ws.size):
-                ws[j] += a * s[j]
-                wss[j] += a * (s[j] * s[j] - 1)
-        for j in range(ws.size):
-            scale = scales[start + j]
-            ws[j] = mean[start + j] + rate_mean * (scale * ws[j])  # (1)
-            wss[j] = scale * math.exp(0.5 * rate_sigma * wss[j])  # (2)
+@one_text
+def _write_update(mean: Array, scales: Array, s: Array, w: Array, rate_mean: float, rate_sigma: float,
+                  next_mean: Array, next_scales: Array) -> None:  # fmt: skip
+    """Write the next μ and σ, given samples and their utilities: for numba, in one call."""
+    of_mean, of_sigma = _gradients(s, w)
+    for j in range(mean.size):
+        next_mean[j], next_scales[j] = _step(
+            mean[j], scales[j], of_mean[j], of_sigma[j], rate_mean, rate_sigma
+        )

@@ -72,7 +72,6 @@ class FullGaussian(Strategy):
     rate_mean: float  # η_μ
     rate_sigma: float  # η_σ
     rate_shape: float  # η_B
-    fast: bool = False  # whether the compiled path is active; it changes nothing here
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Return points for standard normal ``noise``, one per row."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arguments import at_least_zero
-from r1nes.arrays import Array, ArrayType, copied, host, like, namespace
+from r1nes.arrays import Array, ArrayType, host, like
 from r1nes.ranking import logarithmic
 from r1nes.sampling.streaming import Stream
 
@@ -29,9 +29,9 @@ from r1nes.sampling.streaming import Stream
 class Strategy(ABC):
     """A search distribution. It is never changed in place, and neither are its arrays.
 
-    A strategy is a dataclass whose fields are numbers and arrays, because a checkpoint stores exactly these.
-    Arrays with a column per variable, noise and points may belong to any array library; utilities and small
-    arrays are NumPy arrays. Declare the dataclass with ``repr=False`` to keep the short representation below.
+    A strategy is a dataclass whose fields are numbers, arrays and tuples of these, because a checkpoint
+    stores exactly these. Its arrays, noise and points may belong to any array library; utilities are NumPy
+    arrays. Declare the dataclass with ``repr=False`` to keep the short representation below.
     """
 
     __slots__ = ()
@@ -50,12 +50,12 @@ class Strategy(ABC):
             """The overall step size σ."""
 
         @property
-        def fast(self) -> bool:
-            """Whether the compiled path is active; strategies that have one declare this as a field."""
+        def compiled(self) -> bool:
+            """Whether numba compiles the arithmetic; strategies that support it declare this as a field."""
             return False
 
     else:
-        fast = False
+        compiled = False
 
     @abstractmethod
     def sample(self, noise: Array, out: Array | None = None) -> Array:
@@ -75,22 +75,20 @@ class Strategy(ABC):
         return len(self.mean)
 
     def moments(self) -> Any:
-        """Return the statistics that an update accumulates over its samples, before any has been added.
+        """Return the sums that an update needs of its samples, before any has been added.
 
-        ``step(accumulate(moments(), …))`` equals ``update``, but can add the samples one at a time. By
-        default the statistics are the samples themselves.
+        ``step(accumulate(moments(), …))`` equals ``update``, but can add the samples one at a time. None, the
+        default, means that an update needs all samples at once.
         """
-        return []
+        return None
 
     def accumulate(self, moments: Any, noise: Array, utilities: Array) -> Any:
         """Return ``moments`` with some samples added; the argument may be reused."""
-        moments.append((copied(noise), utilities))
-        return moments
+        raise NotImplementedError
 
     def step(self, moments: Any) -> Self:
         """Return the next distribution, given the ``moments`` of all samples."""
-        noise, utilities = zip(*moments, strict=True)
-        return self.update(namespace(self.mean).concat(noise), np.concatenate(utilities))
+        raise NotImplementedError
 
     def capped(self, limits: Array) -> Self:
         """Return the same shape, with σ so small that some standard deviation is within ``limits``."""
@@ -158,6 +156,10 @@ class Method(ABC):
         """Return a weight per rank, best first; several rows, (m, n), if the strategy uses several kinds."""
         return logarithmic(n, zero_sum=True)
 
+    def choices(self, _: int) -> dict[str, str]:
+        """Return what is chosen for settings whose default depends on the number of variables, and why."""
+        return {}
+
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from their defaults."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -167,28 +169,27 @@ class Method(ABC):
 
 
 def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strategy:
-    """Return a copy of ``strategy`` with some fields changed and its (…, d) arrays as ``array_type``."""
-    state = {field.name: getattr(strategy, field.name) for field in fields(strategy)} | changes
-    d = len(strategy.mean)
+    """Return a copy of ``strategy`` with some fields changed and its arrays as ``array_type``."""
+    state = {field.name: getattr(strategy, field.name) for field in fields(strategy)}
+    if changes and (missing := state.keys() - changes.keys() - {"compiled"}):
+        raise ValueError(
+            f"{type(strategy).__name__} needs {', '.join(sorted(missing))}: "
+            "an earlier version wrote the file, and this one cannot continue its run"
+        )
 
-    def converted(value: Any) -> Any:
-        has_columns = isinstance(value, np.ndarray) and value.shape[-1:] == (d,)
-        return array_type.array(value) if has_columns else value
+    def converted(value: Any, like: Any) -> Any:
+        if isinstance(like, tuple):  # a NamedTuple, which a checkpoint stores as a tuple
+            return type(like)(*(converted(*pair) for pair in zip(value, like, strict=True)))
+        return array_type.array(value) if isinstance(value, np.ndarray) else value
 
-    return replace(strategy, **{name: converted(value) for name, value in state.items()})
+    return replace(strategy, **{name: converted(changes.get(name, old), old) for name, old in state.items()})
 
 
 def update_streamed(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
-    """Return the next distribution; its noise is drawn again, one row at a time."""
-    if (shifts := stream.shifts()) is not None:
-        return strategy.update(shifts, utilities)
+    """Return the next distribution; its noise is drawn again, if possible one row at a time."""
     moments = strategy.moments()
-    for i, noise in enumerate(stream.rows()):
-        moments = strategy.accumulate(moments, noise, utilities[..., i : i + 1])
+    if moments is None:
+        return strategy.update(stream.noise(), utilities)
+    for noise, numbers in stream.pieces():
+        moments = strategy.accumulate(moments, noise, utilities[..., numbers])
     return strategy.step(moments)
-
-
-def compiled(strategy: Strategy) -> Strategy:
-    """Return ``strategy`` with its compiled path active, if it has one."""
-    has_one = any(field.name == "fast" for field in fields(strategy))
-    return replace(strategy, fast=True) if has_one else strategy

@@ -26,14 +26,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array, host, like, namespace, on_host, zeros
-from r1nes.arrays.compiled import compiled, jitable, strip_width
-from r1nes.arrays.passes import add_weighted, project
-from r1nes.arrays.tiles import ALL, column_slices, compute_tiles
+from r1nes.arrays import Array, host, library_of, like, namespace, on_host, zeros
+from r1nes.arrays.one_text import dot, exp, join, number, one_text, powers, sqrt
+from r1nes.arrays.tiles import BLOCK, STRIP, column_slices
 from r1nes.ranking import logarithmic
 from r1nes.strategies.protocol import Method, Strategy
 
@@ -86,7 +85,11 @@ class RankOneGaussian(Strategy):
     rate_mean: float  # η_μ
     rate_sigma: float  # η_λ
     rate_shape: float  # η, for u, c and v
-    fast: bool = False  # whether the compiled path is active
+    compiled: bool = False  # whether numba compiles the arithmetic
+
+    @property
+    def _library(self) -> str:
+        return "numba" if self.compiled else library_of(self.mean)
 
     @property
     def noise_size(self) -> int:
@@ -95,34 +98,48 @@ class RankOneGaussian(Strategy):
 
     def sample(self, noise: Array, out: Array | None = None) -> Array:
         """Return points for standard normal ``noise``, one per row."""
-        if not self.fast:
-            return _points(self.mean, self.sigma, self.u, noise, out)
-        X = np.empty((len(noise), self.mean.size)) if out is None else out
-        _points_loops.fast(self.mean, self.sigma, self.u, noise, X)
+        mean, sigma, u, d = self.mean, self.sigma, self.u, len(self.mean)
+        if not on_host(noise):
+            return _points.of(library_of(noise))(mean, sigma, u, noise[:, :d], noise[:, d:])
+        X = np.empty((len(noise), d), noise.dtype) if out is None else out
+        if self.compiled:
+            _write_points.of("numba")(mean, sigma, u, noise, X)
+            return X
+        y, z = noise[:, :d], noise[:, d:]
+        for t in column_slices(*X.shape, size=BLOCK):
+            X[:, t] = _points(mean[t], sigma, u[t], y[:, t], z)
         return X
 
     def update(self, noise: Array, utilities: Array) -> Self:
         """Return the distribution after one step along the natural gradient."""
-        if not self.fast:
-            return self.step(self.accumulate(self.moments(), noise, utilities))
+        if not self.compiled:
+            return self.step(self._measured(noise, utilities))
         rates, d = (self.rate_mean, self.rate_sigma, self.rate_shape), self.mean.size
         mean, u = np.empty(d), np.empty(d)
-        log_sigma = _update_loops.fast(self.mean, self.log_sigma, self.u, noise, utilities, *rates, mean, u)
+        state = self.mean, self.log_sigma, self.u
+        log_sigma = _write_update.of("numba")(*state, noise, utilities, *rates, mean, u)
         return type(self)(mean, log_sigma, u, *rates, True)
 
     def moments(self) -> Moments:
         """Return the sums before any sample has been added: all zero."""
-        return zeros((2, len(self.mean)), self.mean), np.zeros(5)
+        return zeros((2, self.noise_size), self.mean), np.zeros(4)
 
     def accumulate(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
-        """Return the ``moments`` with some samples added."""
-        return _accumulate(self.u, noise, utilities, *moments)
+        """Return the ``moments`` with some samples added; NumPy arrays are changed in place."""
+        more, numbers = self._measured(noise, utilities)
+        return moments[0] + more, moments[1] + numbers
+
+    def _measured(self, noise: Array, utilities: Array) -> Moments:
+        sums, numbers = _measure.of(self._library)(self.u, noise, like(utilities, noise))
+        return sums, np.array([float(value) for value in numbers])
 
     def step(self, moments: Moments) -> Self:
         """Return the next distribution, given the ``moments`` of all samples."""
-        rates = self.rate_mean, self.rate_sigma, self.rate_shape
-        mean, log_sigma, u = _step(self.mean, self.log_sigma, self.u, *moments, *rates)
-        return type(self)(mean, log_sigma, u, *rates, self.fast)
+        rates, (sums, numbers) = (self.rate_mean, self.rate_sigma, self.rate_shape), moments
+        state = _step.eager(self._library)(
+            self.mean, self.log_sigma, self.u, sums, tuple(numbers.tolist()), *rates
+        )
+        return type(self)(*state, *rates, self.compiled)
 
     def shrunk(self, factor: float) -> Self:
         """Return the same shape with σ divided by ``factor``."""
@@ -157,60 +174,61 @@ class RankOneGaussian(Strategy):
         return {"sigma": self.sigma, "lambda": self.log_sigma, "c": c}
 
 
-def _points(mean: Array, sigma: float, u: Array, noise: Array, out: Array | None) -> Array:
-    """Return points x = μ + σ(z·u + y), ~ N(μ, σ²(I + uuᵀ))."""
-    xp, d = namespace(noise), len(mean)
-    y, z = noise[:, :d], noise[:, d:]
-
-    def formula(c: slice, **into: Array) -> Array:
-        x: Array = xp.multiply(z, u[c], **into)
-        x += y[:, c]
-        x *= sigma
-        x += mean[c]
-        return x
-
-    return compute_tiles(formula, noise, d, out)
+@one_text
+def _points(mean: Array, sigma: float, u: Array, y: Array, z: Array) -> Array:
+    """Return points x = μ + σ(y + z·u), ~ N(μ, σ²(I + uuᵀ))."""
+    x = z * u  # changed in place, because temporary arrays cost NumPy more than the arithmetic
+    x += y
+    x *= sigma
+    x += mean
+    return x
 
 
-def _accumulate(u: Array, noise: Array, w: Array, sums: Array, numbers: Array) -> Moments:
-    """Add Σ w y and Σ w b y to ``sums``; Σ w, Σ w z, Σ w b p, Σ w b², Σ w q/(d − 1) to ``numbers``."""
-    xp, n, d = namespace(noise), len(noise), len(u)
-    y, z = noise[:, :d], host(noise[:, d])
-    r = math.sqrt(u @ u)
-    p, q = np.zeros(n, w.dtype), np.zeros(n, w.dtype)
-    for c in column_slices(n, d) if on_host(noise) else [ALL]:
-        p += host(y[:, c] @ u[c])
-        q += host(xp.einsum("ij,ij->i", y[:, c], y[:, c]))  # not in the array API standard
-    p /= r
+@one_text
+def _write_points(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
+    """Write points to X, one number at a time: for numba, which needs no temporary arrays then."""
+    n, d = X.shape
+    for start in range(0, d, STRIP):
+        stop = min(start + STRIP, d)
+        m, v = mean[start:stop], u[start:stop]
+        for i in range(n):
+            x, y, z = X[i, start:stop], noise[i, start:stop], noise[i, d]
+            for j in range(m.size):
+                x[j] = _points(m[j], sigma, v[j], y[j], z)
+
+
+@one_text
+def _direction(u: Array) -> tuple[Array, float]:
+    """Return v, followed by a 0 for the z of the noise, and r."""
+    r = sqrt(number(dot(u, u)))
+    return join((u / r, 0.0 * u[:1])), r
+
+
+@one_text
+def _project(v: Array, noise: Array) -> tuple[Array, Array]:
+    """Return p = yᵀv and ‖y‖² + z² for each sample."""
+    return dot(noise, v), powers(noise)
+
+
+@one_text
+def _weigh(d: int, r: float, p: Array, power: Array, z: Array, w: Array) -> Any:
+    """Return the weights w and w b; and Σ w, Σ w b p, Σ w b², Σ w q/(d − 1)."""
     b = p + r * z
-    q -= p * p
-    sums += like(np.array([w, w * b]), y) @ y
-    numbers += w.sum(), w @ z, w @ (b * p), w @ (b * b), w @ q / (d - 1)
-    return sums, numbers
+    wb, q = w * b, power - z * z - p * p
+    numbers = number(w.sum()), number(dot(wb, p)), number(dot(wb, b)), number(dot(w, q)) / (d - 1)
+    return join((w, wb)).reshape((2, -1)), numbers
 
 
-def _step(
-    mean: Array,
-    log_sigma: float,
-    u: Array,
-    sums: Array,
-    numbers: Array,
-    rate_mean: float,
-    rate_sigma: float,
-    rate_shape: float,
-) -> tuple[Array, float, Array]:
-    """Return the next μ, λ and u."""
-    wy, wby = sums[0], sums[1]
-    total, wz, wbp, wbb, wq = numbers.tolist()
-    of_u, of_wby = _shape(math.sqrt(u @ u), wbp, wbb, wq, float(wby @ wby), rate_shape)
-    return (
-        mean + rate_mean * math.exp(log_sigma) * (wy + wz * u),  # (1)
-        log_sigma + rate_sigma * 0.5 * (wq - total),  # (2)
-        of_u * u + of_wby * wby,
-    )
+@one_text
+def _measure(u: Array, noise: Array, w: Array) -> Any:
+    """Return Σ w (y, z) and Σ w b (y, z), one per row; and the numbers of ``_weigh``."""
+    v, r = _direction(u)
+    p, power = _project(v, noise)
+    weights, numbers = _weigh(u.shape[0], r, p, power, noise[:, -1], w)
+    return dot(weights, noise), numbers
 
 
-@jitable
+@one_text
 def _shape(
     r: float, wbp: float, wbb: float, wq: float, power: float, rate_shape: float
 ) -> tuple[float, float]:
@@ -230,51 +248,41 @@ def _shape(
     return (along_v - across_v * wbp / r) / r, across_v / r
 
 
-@compiled
-def _points_loops(mean: Array, sigma: float, u: Array, noise: Array, X: Array) -> None:
-    n, d = X.shape
-    width = strip_width(n, d)
-    for start in range(0, d, width):
-        m, v = mean[start : start + width], u[start : start + width]
-        for i in range(n):
-            x, y, z = X[i, start : start + width], noise[i, start : start + width], noise[i, d]
-            for j in range(m.size):
-                x[j] = m[j] + sigma * (z * v[j] + y[j])
-
-
-@compiled
-def _update_loops(
-    mean: Array,
-    log_sigma: float,
-    u: Array,
-    noise: Array,
-    w: Array,
-    rate_mean: float,
-    rate_sigma: float,
-    rate_shape: float,
-    next_mean: Array,
-    next_u: Array,
-) -> float:
-    """Return the next λ; write the next μ and u to ``next_mean`` and ``next_u``, which first hold sums."""
-    n, d = noise.shape[0], u.size
-    along, squares, weights = np.zeros(n), np.zeros(n), np.zeros((2, n + 3))
-    starts = np.arange(n) * noise.shape[1]
-    r = math.sqrt(project(u, noise.ravel(), starts, along, squares))
-    total, wz, wbp, wbb, wq = 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(n):
-        p, q, z = along[i] / r, squares[i], noise[i, d]
-        b = p + r * z
-        weights[0, i], weights[1, i] = w[i], w[i] * b
-        total += w[i]
-        wz += w[i] * z
-        wbp += w[i] * b * p
-        wbb += w[i] * b * b
-        wq += w[i] * (q - p * p) / (d - 1)
-    power = add_weighted(noise.ravel(), starts, weights, next_mean, next_u)
+@one_text
+def _numbers(log_sigma: float, u: Array, sums: Array, numbers: Any,
+             rate_mean: float, rate_sigma: float, rate_shape: float) -> Any:  # fmt: skip
+    """Return the next λ, and the coefficients of ``_next``."""
+    wz, wby = number(sums[0, -1]), sums[1, : u.shape[0]]
+    total, wbp, wbb, wq = numbers
+    r, power = sqrt(number(dot(u, u))), number(dot(wby, wby))
     of_u, of_wby = _shape(r, wbp, wbb, wq, power, rate_shape)
-    step = rate_mean * math.exp(log_sigma)
-    for j in range(d):
-        next_mean[j] = mean[j] + step * (next_mean[j] + wz * u[j])  # (1)
-    for j in range(d):
-        next_u[j] = of_u * u[j] + of_wby * next_u[j]
-    return log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
+    log_next = log_sigma + rate_sigma * 0.5 * (wq - total)  # (2)
+    return log_next, (rate_mean * exp(log_sigma), wz, of_u, of_wby)
+
+
+@one_text
+def _next(mean: Array, u: Array, wy: Array, wby: Array, numbers: Any) -> tuple[Array, Array]:
+    """Return the next μ and u."""
+    rate, wz, of_u, of_wby = numbers
+    return mean + rate * (wy + wz * u), of_u * u + of_wby * wby  # (1), (3) to (5)
+
+
+@one_text
+def _step(mean: Array, log_sigma: float, u: Array, sums: Array, numbers: Any,
+          rate_mean: float, rate_sigma: float, rate_shape: float) -> tuple[Array, float, Array]:  # fmt: skip
+    """Return the next μ, λ and u, given what ``_measure`` returns."""
+    log_next, parts = _numbers(log_sigma, u, sums, numbers, rate_mean, rate_sigma, rate_shape)
+    next_mean, next_u = _next(mean, u, sums[0, :-1], sums[1, :-1], parts)
+    return next_mean, log_next, next_u
+
+
+@one_text
+def _write_update(mean: Array, log_sigma: float, u: Array, noise: Array, w: Array,
+                  rate_mean: float, rate_sigma: float, rate_shape: float,
+                  next_mean: Array, next_u: Array) -> float:  # fmt: skip
+    """Return the next λ and write the next μ and u, given samples and their utilities: for numba."""
+    sums, numbers = _measure(u, noise, w)
+    log_next, parts = _numbers(log_sigma, u, sums, numbers, rate_mean, rate_sigma, rate_shape)
+    for j in range(u.size):
+        next_mean[j], next_u[j] = _next(mean[j], u[j], sums[0, j], sums[1, j], parts)
+    return log_next

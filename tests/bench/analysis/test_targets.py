@@ -44,7 +44,7 @@ def test_just_good_enough_is_good_enough() -> None:
 @pytest.mark.parametrize(
     ("changes", "shortfall"),
     [
-        ({"evaluations": 1_500_001}, "rknes on f9, d = 512: median 1,500,001, target 1,500,000"),
+        ({"evaluations": 1_543_401}, "rknes on f9, d = 512: median 1,543,401, target 1,543,400"),
         ({"at_limit": 0.06}, "rknes on f9, d = 512: some direction at its limit in 6% of a run"),
     ],
 )
@@ -66,9 +66,9 @@ def test_the_command_reads_the_records(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["bench", "--targets", "rknes", "--out", str(tmp_path)]) == 1
     shown = capsys.readouterr()
     assert shown.err.splitlines() == [
-        "r1nes: rknes on f9, d = 512: median 10,000,000, target 1,500,000",
+        "r1nes: rknes on f9, d = 512: median 10,000,000, target 1,543,400",
     ]
-    assert shown.out.splitlines()[1].split() == ["f1", "32", "2,600", "2,600", "2,600", "11/11", "0"]
+    assert shown.out.splitlines()[1].split() == ["f1", "8", "690", "690", "690", "11/11", "0"]
     assert main(["bench", "--targets", "sgd", "--out", str(tmp_path)]) == 2
 
 

@@ -10,20 +10,26 @@ from r1nes.bench.runner.grid import default_budget
 from r1nes.bench.runner.measure import Cell
 from r1nes.bench.runner.records import Record
 
-# Median evaluations to 1e-8: mostly those of the best linear-time package, otherwise of our own prototype.
+# Median evaluations to 1e-8: about those of the prototypes for d ≤ 128; for d = 512, where the base is
+# diagonal, 5 % more than version 0.1 needed.
 TARGETS: dict[str, dict[str, dict[int, int]]] = {
     "rknes": {
-        "f1": {32: 2_600, 128: 10_000, 512: 36_000},
-        "cigar": {32: 7_000, 128: 26_000, 512: 95_000},
-        "tablet": {32: 8_500, 128: 32_000, 512: 130_000},
-        "f11": {32: 9_000, 128: 32_000, 512: 130_000},
-        "f12": {32: 18_000, 128: 58_000, 512: 270_000},
-        "f2": {32: 6_500, 128: 27_000, 512: 170_000},
-        "f8": {32: 23_500, 128: 190_000, 512: 1_500_000},
-        "f9": {32: 32_000, 128: 190_000, 512: 1_500_000},
+        "f1": {8: 690, 32: 1_400, 128: 4_500, 512: 19_500},
+        "f2": {8: 1_250, 32: 3_100, 128: 10_500, 512: 71_800},
+        "f5": {8: 90, 32: 300, 128: 1_100},
+        "f6": {8: 2_200, 32: 13_000, 128: 110_000},
+        "f8": {8: 1_900, 32: 11_500, 128: 90_000, 512: 1_073_900},
+        "f9": {8: 2_100, 32: 13_500, 128: 130_000, 512: 1_543_400},
+        "f10": {8: 1_850, 32: 14_200, 128: 165_000},
+        "f11": {8: 1_500, 32: 5_600, 128: 16_000, 512: 85_400},
+        "f12": {8: 3_200, 32: 10_500, 128: 30_000, 512: 106_200},
+        "f13": {8: 2_100},
+        "f14": {8: 1_700, 32: 13_500, 128: 160_000},
+        "cigar": {512: 73_300},
+        "tablet": {512: 24_700},
     }
 }
-TRIALS = {32: 11, 128: 11, 512: 3}
+TRIALS = {8: 11, 32: 11, 128: 11, 512: 3}
 RESTARTS = 9  # included in the evaluations; Rosenbrock's function has a second minimum
 AT_LIMIT = 0.05  # highest allowed share of a run's generations with some direction at its limit
 

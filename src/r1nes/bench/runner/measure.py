@@ -22,7 +22,7 @@ from r1nes.bench.runner.records import Record
 from r1nes.bench.runner.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
 from r1nes.strategies import STRATEGIES
-from r1nes.strategies.rank_k.matrices import LONGEST, SHORTEST
+from r1nes.strategies.rank_k.rates import LONGEST, SHORTEST
 
 BENCH_METHODS = [*STRATEGIES, *PEERS]  # this package's methods and those of other packages
 

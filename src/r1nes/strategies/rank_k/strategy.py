@@ -1,74 +1,49 @@
-"""Rank-k natural evolution strategy (RkNES): N(μ, σ²DM²D), M = I + Vᵀ(e^c − 1)V, D diagonal.
+"""Rank-k natural evolution strategy (RkNES): N(μ, BM²Bᵀ), M = I + Vᵀ(e^c − 1)V.
 
-The rows of V are k orthonormal directions. Along the i-th one the whitened Gaussian is stretched by
-e^{c_i}: c > 0 makes it longer than D alone would, c < 0 shorter. A sample is x = μ + σDMy; y is the
-whitened sample, so nothing is ever inverted. Instead of normal vectors the y are orthogonal directions
-(``sampling.orthogonal``): d of them in a row cover the space evenly and carry as much information about f as
-1.5 d independent ones.
+A layer M of a few directions, which learn fast, over a base B, which learns slowly: a diagonal, at linear
+cost, or a full matrix. ``rank_k.step`` has the equations. As in CMA-ES, the step size follows the length of
+the path p_σ, and the path q of the mean is one more sample; the mean also drifts along q.
 
-In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I) and the metric is
-½ tr(G²), so over these covariances it is the projection of G onto what V, c and σ can change: the block along
-V, the block between V and the rest, and the mean of the rest. With S = Σ w, P = YVᵀ and W = diag(w)
-
-    G_V = PᵀWP − S I                               (1)   within V
-    τ   = Σ w (‖y‖² − ‖p‖²)/(d − k) − S            (2)   the rest, on average
-    H   = PᵀWY − (PᵀWP) V                          (3)   between V and the rest, k × d
-
-    δλ = τ/2,   δc = (diag G_V − τ)/2,   δv_i = H_i e^{c_i}/(e^{2c_i} − 1)        (4)
-
-and for one direction c > 0 this is R1-NES. The weights fall evenly from the best rank to the worst, since a
-bad sample tells of its direction what a good one does; only where samples come in pairs, so with few
-variables, does the mean follow the best few. To this are added, as in CMA-ES: the evolution path as one
-more sample, of whitened value ŷ = M⁻¹D⁻¹p_c, and a step size that follows the length of the path p_σ. The
-mean drifts along p_c besides.
-Directions have a sign: some slots only grow, the others only shrink, at half the rate; and a shrinking one
-is pulled back weakly, because a direction that is shrunk by chance feels no selection.
-
-D learns from the diagonal of the same G, but across what has grown, so that the two do not pull at one axis:
-
-    (I − VᵀtV) G (I − VᵀtV) in place of G,   t = 1 − e^{−2c} for c > 0, else 0      (5)
-
-and by the share of it that is signal: 1 − s/ρ, where ρ is the power of its average over some d generations,
-relative to the power that pure noise would have. What V has learnt is kept when D moves by δ: long axes Dv,
-and short ones D⁻¹v, still point where they did in the space of x,
-
-    v ← v e^{−δ} for c > 0,   v ← v e^{δ} for c < 0                                (6)
-
-since else each step of D would turn every direction away from where it must point to an angle of e^{−|c|}.
+Instead of normal vectors the y are orthogonal directions (``sampling.orthogonal``): d of them in a row carry
+as much information about f as 1.5 d independent ones. The weights fall evenly from the best rank to the
+worst, because a bad sample tells as much about its direction as a good one; only where samples come in pairs
+does the mean follow the best few.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from r1nes.arrays import Array, Operations, host, like, namespace, operations
+from r1nes.arrays import Array, array_type_of, host, library_of, like, namespace
+from r1nes.arrays.tiles import TILE, column_slices
 from r1nes.ranking import linear, logarithmic
-from r1nes.sampling.orthogonal import ShiftedSequence, as_shifts, paired
+from r1nes.sampling.compact import ShiftedSequence
+from r1nes.sampling.orthogonal import Pairs, as_pairs, folded, paired, rows_of
 from r1nes.strategies.protocol import Method, Strategy
-from r1nes.strategies.rank_k import kernels as layer_loops
-from r1nes.strategies.rank_k import points as layer_points
-from r1nes.strategies.rank_k.matrices import LEAST
-from r1nes.strategies.rank_k.points import FIRST, MEAN, PATH, SCALES
-from r1nes.strategies.rank_k.step import gather, orthonormalise, points, step
+from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of
+from r1nes.strategies.rank_k.step import offsets, orthonormal, step_diagonal, step_full, whole_offsets
+from r1nes.strategies.rank_k.tiles import Moments, advance_in_tiles
 
-Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
+LARGEST_FULL = 300  # variables up to which ``base="auto"`` is a full matrix
+LARGEST_WHOLE = 4096  # variables up to which a step is not divided into tiles
 
 
 @dataclass(frozen=True, kw_only=True)
 class RkNES(Method):
-    """Rank-k NES, the default: a few directions that grow or shrink, over a diagonal.
+    """Rank-k NES, the default: a few directions that grow or shrink, over a diagonal or a full matrix.
 
     Args:
         rank: The number of directions, or a pair (growing, shrinking); by default (2, 1).
-        base: ``"diagonal"`` learns a scale per variable, ``"identity"`` does not.
+        base: ``"full"`` learns a matrix, at a cost of d² per evaluation; ``"diagonal"`` a scale per variable,
+            at a cost of d. ``"auto"`` is full up to 300 variables, where it costs 0.1 ms per evaluation.
         rate_mean: Learning rate η_μ of the mean.
         rate_sigma: Learning rate of the step size, relative to its default.
         rate_shape: Learning rate of the directions and their stretches, relative to its default.
-        rate_scales: Learning rate of the diagonal, relative to its default.
+        rate_base: Learning rate of the base, relative to its default; 0 turns its learning off.
     """
 
     min_dim: ClassVar[int] = 2
@@ -76,51 +51,45 @@ class RkNES(Method):
     max_condition: ClassVar[float] = 1e30
 
     rank: int | tuple[int, int] | None = None
-    base: str = "diagonal"
+    base: str = "auto"
     rate_mean: float = 1.0
     rate_sigma: float = 1.0
     rate_shape: float = 1.0
-    rate_scales: float = 1.0
+    rate_base: float = 1.0
 
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> RankKGaussian:
         """Return the first distribution: nearly round, with random directions."""
-        d = mean.size
-        if self.base not in ("diagonal", "identity"):
-            raise ValueError(f"base must be 'diagonal' or 'identity', got {self.base!r}")
-        if self.base == "identity" and self.rate_scales != 1:
-            raise ValueError(f"rate_scales has no use with base='identity', got {self.rate_scales}")
-        growing, shrinking = _slots(self.rank, d)
-        k = growing + shrinking
-        rows = np.zeros((FIRST + k, d), mean.dtype)
-        rows[MEAN], rows[SCALES] = mean, 1
-        rows[FIRST:] = rng.standard_normal((d, k)).T
-        c = np.repeat([-LEAST, LEAST], [shrinking, growing])
-        orthonormalise(operations(rows), rows[FIRST:], c)
-        return RankKGaussian(
-            rows,
-            c.astype(mean.dtype),
-            math.log(sigma),
-            signal_noise=0.0,
-            largest_scale=1.0,
-            age=0,
-            shrinking=shrinking,
-            rate_mean=self.rate_mean,
-            rate_sigma=self.rate_sigma,
-            rate_shape=self.rate_shape,
-            rate_scales=self.rate_scales if self.base == "diagonal" else 0.0,
-        )
+        d, dtype = mean.size, mean.dtype
+        if self.base not in ("auto", "diagonal", "full"):
+            raise ValueError(f"base must be 'auto', 'diagonal' or 'full', got {self.base!r}")
+        growing, k = _slots(self.rank, d)
+        full = self._is_full(d)
+        V = np.ascontiguousarray(rng.standard_normal((d, k)).T, dtype)
+        c = np.where(np.arange(k) < growing, LEAST, -LEAST).astype(dtype)
+        B = np.eye(d, dtype=dtype) if full else np.ones(d, dtype)
+        V, zeros = orthonormal(V, V @ V.T), np.zeros(d, dtype)
+        state = State(mean, sigma * B, V, c, zeros, zeros, 0 * B, 0.0, 0.0, 0.0, math.log(sigma), 0)
+        relative = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base
+        return RankKGaussian(state, growing, *relative)
+
+    def _is_full(self, d: int) -> bool:
+        return self.base == "full" or (self.base == "auto" and d <= LARGEST_FULL)
+
+    def choices(self, d: int) -> dict[str, str]:
+        """Return which base is used, and why."""
+        chosen = "full" if self._is_full(d) else "diagonal"
+        side = "at most" if d <= LARGEST_FULL else "more than"
+        reason = f"{d} variables are {side} {LARGEST_FULL}" if self.base == "auto" else "it was set"
+        return {"base": f"{chosen}, because {reason}"}
 
     @staticmethod
     def default_popsize(d: int) -> int:
-        """As CMA-ES, but even."""
-        return 2 * ((4 + int(3 * math.log(d))) // 2)
+        """Return the population of CMA-ES, made even; 4 for two variables."""
+        return min(2 * d, 2 * ((4 + int(3 * math.log(d))) // 2))
 
     @staticmethod
     def default_utilities(n: int, d: int) -> Array:
-        """One row for the mean, one for the covariance, where bad points tell as much as good ones.
-
-        The mean follows the best few where samples come in pairs.
-        """
+        """Return a row of weights for the mean, and one for the covariance."""
         best_few = logarithmic(n, zero_sum=True)
         evenly = linear(n, like=best_few)
         return np.stack([best_few if paired(n, d) else evenly, evenly])
@@ -128,162 +97,166 @@ class RkNES(Method):
 
 @dataclass(slots=True, eq=False, repr=False)
 class RankKGaussian(Strategy):
-    """A Gaussian with a few directions of its own over a diagonal, one natural-gradient step at a time."""
+    """A Gaussian with a few directions of its own over a diagonal or a full matrix."""
 
-    rows: Array  # (5 + k, d): μ, D of geometric mean 1, p_c in units of σ, signal of D, p_σ whitened, V
-    stretches: Array  # c, (k,), ascending: shrinking directions first
-    log_sigma: float  # λ
-    signal_noise: float  # the variance that the signal would have if there was none
-    largest_scale: float  # of D
-    age: int  # generations
-    shrinking: int  # how many directions shrink
+    state: State
+    growing: int  # how many directions grow
     rate_mean: float  # η_μ
     rate_sigma: float  # relative to the default of the step size
     rate_shape: float  # relative to the default of V and c
-    rate_scales: float  # relative to the default of D; 0 leaves D = I
-    fast: bool = False  # whether its arithmetic is compiled
+    rate_base: float  # relative to the default of B
+    compiled: bool = False  # whether numba compiles the arithmetic
 
     @property
     def mean(self) -> Array:
         """The centre μ."""
-        return self.rows[MEAN]
+        return self.state.mean
 
     @property
-    def scales(self) -> Array:
-        """D."""
-        return self.rows[SCALES]
+    def _library(self) -> str:
+        return "numba" if self.compiled else library_of(self.state.mean)
 
-    @property
-    def path(self) -> Array:
-        """p_c, in units of σ."""
-        return self.rows[PATH]
-
-    @property
-    def directions(self) -> Array:
-        """V, one direction per row."""
-        return self.rows[FIRST:]
-
-    @property
-    def noise_size(self) -> int:
-        """Numbers per direction."""
-        return int(self.rows.shape[1])
-
-    def sample(self, noise: Array | ShiftedSequence, out: Array | None = None) -> Array:
-        """Points for the directions ``noise``, one per row."""
-        if isinstance(noise, ShiftedSequence) or self.fast:
-            shifts = as_shifts(noise)
-            X = np.empty((shifts.n, self.rows.shape[1])) if out is None else out
-            layer_points.points.fast(self.rows, math.exp(self.log_sigma), self.stretches, *shifts, X)
+    def sample(self, noise: Array | Pairs | ShiftedSequence, out: Array | None = None) -> Array:
+        """Return points for the directions ``noise``, one per row."""
+        mean, B, V, c = self.state[:4]
+        if isinstance(noise, ShiftedSequence) and B.ndim == 1:
+            return noise.points(mean, B, V, np.expm1(c), out)
+        Y, mirrored = rows_of(noise), isinstance(noise, Pairs)
+        if type(Y) is not np.ndarray:
+            moved = whole_offsets.of(self._library)(B, V, c, Y)
+            above = mean + moved
+            return namespace(Y).concat([above, mean - moved]) if mirrored else above
+        m, d = Y.shape
+        X = np.empty((2 * m if mirrored else m, d), Y.dtype) if out is None else out
+        if B.ndim == 2 or Y.size <= TILE:
+            moved = whole_offsets.of(self._library)(B, V, c, Y)
+            np.add(mean, moved, out=X[:m])
+            if mirrored:
+                np.subtract(mean, moved, out=X[m:])
             return X
-        return points(self.mean, self.sigma, self.scales, self.directions, self.stretches, noise, out)
+        P = np.expm1(c) * (Y @ V.T)
+        for t in column_slices(m, d):
+            moved = offsets(B[t], V[:, t], P, Y[:, t])
+            np.add(mean[t], moved, out=X[:m, t])
+            if mirrored:
+                np.subtract(mean[t], moved, out=X[m:, t])
+        return X
 
-    def update(self, noise: Array | ShiftedSequence, utilities: Array) -> Self:
-        """The distribution after one step along the natural gradient."""
-        if not (isinstance(noise, ShiftedSequence) or self.fast):
-            ops = operations(self.rows)
-            moments = ops.xp.zeros_like(self.rows), np.zeros(4)
-            return self._step(ops, gather(ops, self.directions, noise, _in_two_rows(utilities), *moments))
-        w = _in_two_rows(utilities)
-        if not w[0, 0] and not w[0].any():  # no sample carries any weight
+    def update(self, noise: Array | Pairs | ShiftedSequence, utilities: Array) -> Self:
+        """Return the distribution after one step along the natural gradient."""
+        full = self.state.B.ndim == 2
+        if not full and (isinstance(noise, ShiftedSequence) or len(self.mean) > LARGEST_WHOLE):
+            return self.step(self.accumulate(Moments(), noise, utilities))
+        noise = as_pairs(noise)
+        Y, (of_mean, w, weights) = rows_of(noise), folded(noise, utilities)
+        if not weights[0]:  # no sample carries any weight
             return self
-        rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
-        rows, c = np.empty(self.rows.shape), np.empty(self.stretches.size)
-        numbers = layer_loops.update.fast(
-            self.rows,
-            self.stretches,
-            self.log_sigma,
-            self.signal_noise,
-            self.age,
-            self.shrinking,
-            *as_shifts(noise),
-            w,
-            *rates,
-            rows,
-            c,
-        )
-        return type(self)(rows, c, *numbers, self.age + 1, self.shrinking, *rates, True)
+        text = step_full if full else step_diagonal
+        part, of_mean, w = text.of(self._library), like(of_mean, Y), like(w, Y)
+        return self._next(part(self.state, Y, of_mean, w, self._rates(*weights), self._slots()))
 
-    def moments(self) -> Moments:
-        """All zero: ``accumulate`` adds to them, ``step`` needs them."""
-        return operations(self.rows).xp.zeros_like(self.rows), np.zeros(4)
+    def moments(self) -> Moments | None:
+        """Return the sums over samples before any has been added; a full base has no such sums."""
+        return Moments() if self.state.B.ndim == 1 else None
 
-    def accumulate(self, moments: Moments, noise: Array, utilities: Array) -> Moments:
-        """The ``moments`` with some samples added."""
-        return gather(operations(noise), self.directions, noise, _in_two_rows(utilities), *moments)
+    def accumulate(self, moments: Moments, noise: Any, utilities: Array) -> Moments:
+        """Return the ``moments`` with some samples added."""
+        of_mean, w, (power, total, n) = folded(noise, utilities)
+        Y = noise if isinstance(noise, ShiftedSequence) else rows_of(noise)
+        moments.add(self.state.V, Y, of_mean, w)
+        moments.power, moments.total, moments.n = moments.power + power, moments.total + total, moments.n + n
+        return moments
 
     def step(self, moments: Moments) -> Self:
-        """The next distribution, given the ``moments`` of all samples; they are used up."""
-        return self._step(operations(self.rows), moments)
-
-    def _step(self, ops: Operations, moments: Moments) -> Self:
-        if not moments[1][2]:  # no sample carries any weight
+        """Return the next distribution, given the ``moments`` of all samples."""
+        if not moments.power:
             return self
-        rates = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_scales
-        state = self.rows, self.stretches, self.log_sigma, self.signal_noise
-        stepped = step(ops, *state, self.age, self.shrinking, *moments, *rates)
-        return type(self)(*stepped, self.age + 1, self.shrinking, *rates, self.fast)
+        rates = self._rates(moments.power, moments.total, moments.n)
+        return self._next(advance_in_tiles(self._library, self.state, moments, rates, self._slots()))
+
+    def _rates(self, power: float, total: float, n: int) -> Rates:
+        d, relative = len(self.mean), (self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base)
+        rates = rates_of(power, total, n, d, paired(n, d), *relative)
+        return rates if self._library != "jax" else numbers_like(rates, array_type_of(self.mean))
+
+    def _slots(self) -> Slots:
+        mean = self.state.mean
+        kind = mean.dtype if type(mean) is np.ndarray else array_type_of(mean)
+        return slots_of(self.growing, len(self.state.c), kind)
+
+    def _next(self, stepped: tuple[Any, ...]) -> Self:
+        state = State._make((*stepped[:7], *map(float, stepped[7:]), self.state.age + 1))
+        relative = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base
+        return type(self)(state, self.growing, *relative, self.compiled)
 
     def shrunk(self, factor: float) -> Self:
-        """The same shape with σ divided by ``factor``."""
-        return replace(self, log_sigma=self.log_sigma - math.log(factor))
+        """Return the same shape with σ divided by ``factor``."""
+        state = self.state
+        state = state._replace(B=state.B / factor, log_sigma=state.log_sigma - math.log(factor))
+        return replace(self, state=state)
 
     @property
     def sigma(self) -> float:
-        """The standard deviation σ across the directions, in the geometric mean of the coordinates."""
-        return math.exp(self.log_sigma)
+        """The geometric mean of B's singular values."""
+        return math.exp(self.state.log_sigma)
 
     def stds(self) -> Array:
-        """The standard deviation of each coordinate."""
-        V, xp = self.directions, namespace(self.directions)
-        layer = 1 + like(np.expm1(2 * self.stretches), V) @ (V * V)  # diag M²
-        return self.sigma * self.scales * xp.sqrt(layer)
+        """Return the standard deviation of each coordinate."""
+        _, B, V, c, *_ = self.state
+        xp = namespace(B)
+        if B.ndim == 1:
+            return B * xp.sqrt(1.0 + (xp.exp(2.0 * c) - 1.0) @ (V * V))  # diag M²
+        BM = B + ((B @ V.T) * (xp.exp(c) - 1.0)) @ V
+        return xp.sqrt((BM * BM).sum(1))
 
     def largest_std(self) -> tuple[float, float]:
-        """What the largest of them lies between, at little cost."""
-        longest, c = math.exp(self.log_sigma) * self.largest_scale, self.stretches.tolist()
-        return longest * math.exp(min(c[0], 0.0)), longest * math.exp(max(c[-1], 0.0))
+        """Return a lower and an upper bound of the largest standard deviation, at little cost."""
+        B, c = self.state.B, host(self.state.c).tolist()
+        shortest, longest = math.exp(min(0.0, *c)), math.exp(max(0.0, *c))
+        if B.ndim == 1:
+            largest = float(B[B.argmax()])  # faster than max
+            return largest * shortest, largest * longest
+        numbers = B.reshape(-1)
+        root = math.sqrt(numbers.dot(numbers))  # faster than @
+        return root * shortest / math.sqrt(len(B)), root * longest
 
     def cov(self) -> Array:
-        """The covariance matrix, dense and on the host: for inspection and tests, not for large d."""
-        V, D = host(self.directions), host(self.scales)
-        layer = np.eye(D.size) + (V.T * np.expm1(2 * self.stretches)) @ V
-        return self.sigma**2 * D[:, None] * layer * D
+        """Return the covariance matrix, dense and on the host: for inspection and tests, not for large d."""
+        B, V, c = (host(x) for x in self.state[1:4])
+        M = np.eye(V.shape[1]) + (V.T * np.expm1(c)) @ V
+        BM = B[:, None] * M if B.ndim == 1 else B @ M
+        return BM @ BM.T
 
     def condition(self) -> float:
-        """A bound of the condition number of the covariance matrix: D's times the layer's."""
-        layer = max(float(self.stretches[-1]), 0.0) - min(float(self.stretches[0]), 0.0)
-        return math.exp(2 * (self._spread() + layer))
-
-    def _spread(self) -> float:
-        D = self.scales
-        return math.log(self.largest_scale / float(D[D.argmin()]))
+        """Return a bound of the condition number of the covariance matrix: the base's times the layer's."""
+        B, c = host(self.state.B), host(self.state.c)
+        base = float(B.max() / B.min()) if B.ndim == 1 else float(np.linalg.cond(B))
+        return (base * math.exp(max(0.0, c.max()) - min(0.0, c.min()))) ** 2
 
     def scalars(self) -> dict[str, float]:
-        """What a history keeps: λ, the spread of D, each c, and how far the path goes along the longest."""
-        axis = self.scales * self.directions[-1]
-        lengths = math.sqrt(float(axis @ axis) * float(self.path @ self.path))
-        c = {f"c{i}": float(value) for i, value in enumerate(self.stretches)}
+        """Return the numbers that the history keeps of each generation.
+
+        σ; how sure the base is of what it learns; the cosine between the path of the mean and the longest
+        direction; and each c, smallest first.
+        """
+        V, q, c = self.state.V, self.state.q, host(self.state.c).tolist()
+        along = abs(float(V[c.index(max(c))].dot(q)))  # faster than @
         return {
             "sigma": self.sigma,
-            "lambda": self.log_sigma,
-            "spread": self._spread(),
-            "alignment": abs(float(axis @ self.path)) / lengths if lengths else 0.0,
-            **c,
+            "e_diagonal": self.state.e_diagonal,
+            "e_full": self.state.e_full,
+            "alignment": along / math.sqrt(float(q.dot(q)) or 1.0),
+            **{f"c{i}": value for i, value in enumerate(sorted(c))},
         }
 
 
-def _in_two_rows(utilities: Array) -> Array:
-    """One for the mean, one for the covariance."""
-    return utilities if utilities.ndim == 2 else np.stack([utilities, utilities])
-
-
 def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
-    """Growing and shrinking directions; an int has one of three shrink."""
+    """Return how many directions grow, and how many there are; of an int, one in three shrinks."""
     if rank is None:
-        return min(d - 1, 3) - (d > 2), int(d > 2)  # (2, 1); two of three axes; one of two
+        return min(d - 1, 3) - (d > 2), min(d - 1, 3)  # 2 of 3; 1 of 2 for three variables; 1 for two
     growing, shrinking = rank if isinstance(rank, tuple) else (rank - rank // 3, rank // 3)
     if not (growing >= 0 and shrinking >= 0 and 1 <= growing + shrinking < d):
         raise ValueError(
             f"rank must be 1 to {d - 1} directions, or a pair (growing, shrinking), got {rank!r}"
         )
-    return growing, shrinking
+    return growing, growing + shrinking

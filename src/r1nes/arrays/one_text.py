@@ -1,0 +1,180 @@
+"""Functions that are written once and run under NumPy, numba, PyTorch and JAX.
+
+An ``@one_text`` function uses the operations below, under the names given here, and other such functions. As
+it stands, it is a NumPy function. For another library the same code is bound to that library's operations;
+numba and JAX compile the result.
+
+    xp            the array API namespace              number     an array of one element → a number
+    dot           the matrix product                   sqrt, exp, least, most     functions of numbers
+    join          arrays → one array                   add_product     C + AB; C may be overwritten
+    eigh, svd     eigenvalues and vectors of A; singular values and left vectors of A
+    triangle      the inverse of the Cholesky factor of A     powers     the squared length of each row of A
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, update_wrapper
+from types import FunctionType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+from scipy.linalg.blas import dgemm, sgemm
+from scipy.linalg.lapack import dgesvd, dpotrf, dsyev, dtrtri, sgesvd, spotrf, ssyev, strtri
+
+from r1nes.arrays.compiled import FASTMATH, jit
+from r1nes.arrays.libraries import Array, namespace_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+xp = np
+dot = np.dot
+join = np.concatenate
+number = float
+sqrt, exp, least, most = math.sqrt, math.exp, min, max
+
+
+# LAPACK called through SciPy takes a third of the time of np.linalg for a few rows.
+def eigh(A: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues of the symmetric matrix A and its eigenvectors, in columns."""
+    values, vectors, _ = dsyev(A) if A.dtype.char == "d" else ssyev(A)
+    return values, vectors
+
+
+def svd(A: Array) -> tuple[Array, Array]:
+    """Return the singular values of A, largest first, and its left singular vectors, in columns."""
+    U, values, _, _ = dgesvd(A) if A.dtype.char == "d" else sgesvd(A)
+    return values, U
+
+
+def triangle(A: Array) -> Array:
+    """Return L⁻¹, where A = LLᵀ is positive definite and L is lower triangular."""
+    if A.dtype.char == "d":
+        return dtrtri(dpotrf(A, 1)[0], 1)[0]
+    return strtri(spotrf(A, 1)[0], 1)[0]
+
+
+def add_product(C: Array, A: Array, B: Array) -> Array:
+    """Return C + AB; C, which must be contiguous, may be overwritten."""
+    gemm, transposed = dgemm if C.dtype.char == "d" else sgemm, A.flags.c_contiguous
+    return gemm(1.0, B.T, A.T if transposed else A, 1.0, C.T, trans_b=not transposed, overwrite_c=1).T
+
+
+def powers(A: Array) -> Array:
+    """Return the squared length of each row of A."""
+    return np.vecdot(A, A)
+
+
+def diagonal(A: Array) -> Array:
+    """Return the diagonal of A."""
+    return A.diagonal()
+
+
+def clip(x: Array, low: float | Array, high: float | Array) -> Array:
+    """Return x, cut off at ``low`` and ``high``."""
+    return np.minimum(np.maximum(x, low), high)
+
+
+class one_text(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
+    """Decorator: a function that every library runs from the same text."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        """Wrap ``function``, which is NumPy's as it stands."""
+        self.numpy = function
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the text with NumPy, or trace it, if a text of another library is calling."""
+        return self.numpy(*args, **kwargs)
+
+    @cache  # noqa: B019 - texts live as long as their module
+    def of(self, library: str) -> Callable[P, R]:
+        """Return the function for arrays of ``library``; numba and JAX compile it at its first call."""
+        if library == "jax":
+            import jax
+
+            return jax.jit(self.bound("jax", number=lambda x: x, **_functions_of_numbers()))
+        return self.eager(library)
+
+    @cache  # noqa: B019
+    def eager(self, library: str) -> Callable[P, R]:
+        """Return the same function, but one that JAX does not compile, for texts that branch on numbers."""
+        if library == "numpy":
+            return self.numpy
+        return jit(self.bound(library)) if library == "numba" else self.bound(library)
+
+    def bound(self, library: str, **changes: Any) -> Any:
+        """Return the same code, with the names of ``library`` for its operations and other texts."""
+        source: Any = self.numpy
+        names = {**source.__globals__, **_operations(library), **changes}
+        for name in source.__code__.co_names:
+            text = names.get(name)
+            if isinstance(text, one_text):
+                names[name] = text.eager(library) if library == "numba" else text.bound(library, **changes)
+        return update_wrapper(FunctionType(source.__code__, names, source.__name__), source)
+
+
+@cache
+def _operations(library: str) -> dict[str, Any]:
+    if library == "numba":
+        return _numba_operations()
+    space = namespace_of(library)
+    linalg = space.linalg
+    return {
+        "xp": space,
+        "dot": space.matmul,
+        "join": space.concat,
+        "eigh": linalg.eigh,
+        "svd": lambda A: linalg.svd(A)[1::-1],
+        "triangle": lambda A: linalg.inv(linalg.cholesky(A)),
+        "add_product": lambda C, A, B: C + A @ B,
+        "powers": lambda A: space.vecdot(A, A),
+        "diagonal": linalg.diagonal,
+        "clip": space.clip,
+    }
+
+
+def _functions_of_numbers() -> dict[str, Any]:
+    import jax.numpy as jnp
+
+    return {"sqrt": jnp.sqrt, "exp": jnp.exp, "least": jnp.minimum, "most": jnp.maximum}
+
+
+def _numba_operations() -> dict[str, Any]:
+    import numba
+
+    njit = numba.njit(error_model="numpy")
+
+    @njit
+    def svd(A: Array) -> tuple[Array, Array]:
+        U, values, _ = np.linalg.svd(A)
+        return values, U
+
+    @njit
+    def add_product(C: Array, A: Array, B: Array) -> Array:
+        out = np.dot(A, B)
+        out += C
+        return out
+
+    @numba.njit(error_model="numpy", fastmath=FASTMATH)
+    def powers(A: Array) -> Array:
+        out = np.empty(len(A))
+        for i in range(len(A)):
+            a, power = A[i], 0.0
+            for j in range(a.size):
+                power += a[j] * a[j]
+            out[i] = power
+        return out
+
+    return {
+        "number": njit(lambda x: x),
+        "eigh": njit(lambda A: np.linalg.eigh(A)),
+        "svd": svd,
+        "triangle": njit(lambda A: np.linalg.inv(np.linalg.cholesky(A))),
+        "add_product": add_product,
+        "powers": powers,
+        "diagonal": njit(lambda A: np.diag(A)),
+        "clip": njit(lambda x, low, high: np.minimum(np.maximum(x, low), high)),
+    }

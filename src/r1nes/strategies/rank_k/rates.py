@@ -1,0 +1,124 @@
+"""The state of RkNES, and the numbers in its equations that do not depend on the samples."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from r1nes.arrays import Array, ArrayType
+
+LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
+PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+
+
+class State(NamedTuple):
+    """Everything that a step changes."""
+
+    mean: Array  # μ, (d,)
+    B: Array  # with the step size: (d,) or (d, d)
+    V: Array  # (k, d), the largest |c| first
+    c: Array  # (k,)
+    q: Array  # the path of the mean, (d,), in the space of My
+    p: Array  # the path p_σ, (d,), whitened
+    past: Array  # s of the gates, like B
+    past_power: float  # of s off the diagonal
+    e_diagonal: float
+    e_full: float
+    log_sigma: float  # the mean logarithm of B's singular values
+    age: int  # generations
+
+
+class Rates(NamedTuple):
+    """Numbers that depend on the settings and the weights alone."""
+
+    total: float  # Σ w of the covariance, with the path's 1/μ_eff
+    mu: float  # μ_eff, the effective number of selected samples
+    keep_p: float  # of p_σ
+    gain_p: float
+    damping: float
+    expected: float  # length of p_σ without selection
+    longest: float  # steady length of p_σ, relative to the expected one
+    keep_q: float  # of q
+    gain_q: float
+    drift: float  # of the mean along q
+    mean: float
+    sigma: float
+    layer: float
+    diagonal: float  # η_D
+    full: float  # η_A
+    memory: float  # β
+    moved: float  # the largest κ
+
+
+class Slots(NamedTuple):
+    """Limits of c and the pull on it, growing slots first; and constants."""
+
+    low: Array
+    high: Array
+    pull: Array
+    tie: Array  # sorts equal |c| by slot
+    one: Array  # the identity matrix
+    zeros: Array
+    ones: Array
+    of_s: Array  # (1, 0)
+    of_q: Array  # (0, 1)
+
+
+@lru_cache(maxsize=256)  # sums of the same weights in another order may differ in the last digit
+def rates_of(
+    power: float,
+    total: float,
+    n: int,
+    d: int,
+    paired: bool,
+    mean: float,
+    sigma: float,
+    layer: float,
+    base: float,
+) -> Rates:
+    """Return the rates for weights with Σ w² = ``power`` for the mean and Σ w = ``total`` for the covariance.
+
+    The last four arguments are relative to the defaults.
+    """
+    mu = 1 / (power + 1 / n)
+    c_sigma, c_path = (mu + 2) / (d + mu + 5), min(1.0, 0.6 / math.sqrt(d))
+    unit = mu if paired else 1 / power  # without selection 1/power keeps ‖p_σ‖ at its expected length
+    return Rates(
+        total=total + 1 / mu,
+        mu=mu,
+        keep_p=1 - c_sigma,
+        gain_p=math.sqrt(c_sigma * (2 - c_sigma) * unit),
+        damping=c_sigma / (0.4 * (1 + c_sigma)),
+        expected=math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d)),  # E‖N(0, I)‖
+        longest=1.4 + 2 / (d + 1),
+        keep_q=1 - c_path,
+        gain_q=math.sqrt(c_path * (2 - c_path) * mu),
+        drift=0.3 / math.sqrt(mu),
+        mean=mean,
+        sigma=sigma,
+        layer=min(0.5, 5 * layer * mu / (3 * d + 10)),
+        diagonal=min(0.7, 0.6 * base * mu / math.sqrt(d)),
+        full=min(0.5, 1.6 * base * mu * math.sqrt(d) / ((d + 2) ** 2 + mu)),
+        memory=0.5 / d,
+        moved=0.4 * min(1.0, base) / d,
+    )
+
+
+@lru_cache(maxsize=64)
+def slots_of(growing: int, k: int, kind: np.dtype[Any] | ArrayType) -> Slots:
+    """Return the slots for k directions, some of which grow while the others shrink; a dtype is NumPy's."""
+    array_type = kind if isinstance(kind, ArrayType) else ArrayType("numpy", kind)
+    grows, number = np.arange(k) < growing, np.arange(k)
+    limits = np.where(grows, LEAST, SHORTEST), np.where(grows, LONGEST, -LEAST), np.where(grows, 0.0, PULL)
+    constants = 1e-14 * number, np.eye(k), 0.0 * number, number**0.0, np.eye(2)[0], np.eye(2)[1]
+    return Slots(*(array_type.array(values) for values in (*limits, *constants)))
+
+
+@lru_cache(maxsize=256)
+def numbers_like(rates: Rates, array_type: ArrayType) -> Rates:
+    """Return the ``rates`` as arrays, which JAX need not convert in every generation."""
+    arrays = array_type.array(np.array(rates))
+    return Rates._make([arrays[i] for i in range(len(rates))])
