@@ -93,7 +93,13 @@ def _pypop7(f: TimedObjective, d: int, n: int, *, family: str, name: str) -> Non
     optimizer.optimize()
 
 
-OURS: dict[str, Run] = {method: partial(ours, method=method) for method in ("r1nes", "rknes", "snes", "xnes")}
+OURS: dict[str, dict[str, Any]] = {
+    "r1nes": {"method": "r1nes"},
+    "rknes": {"method": "rknes", "base": "diagonal"},
+    "rknes full": {"method": "rknes", "base": "full"},
+    "snes": {"method": "snes"},
+    "xnes": {"method": "xnes"},
+}
 PEERS: dict[str, Run] = {
     "cma": _cma,
     "cma diagonal": partial(_cma, CMA_diagonal=True),
@@ -108,7 +114,7 @@ PEERS: dict[str, Run] = {
     "pypop7 MMES": partial(_pypop7, family="es", name="MMES"),
     "pypop7 LMMAES": partial(_pypop7, family="es", name="LMMAES"),
 }
-QUADRATIC = {"cma", "cmaes", "xnes"}  # methods with a d×d matrix
+QUADRATIC = {"cma", "cmaes", "rknes full", "xnes"}  # methods with a d×d matrix
 
 
 def quiet(run: Run, f: TimedObjective, d: int, n: int) -> None:

@@ -52,13 +52,13 @@ def rotated(f: Callable[[Array], Array]) -> tuple[Callable[[Array], Array], Arra
 def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> None:
     """Draw λ and c of one slot in ``top``, and the best value and the slot's angle to the true axis below."""
     f, axis = rotated(getattr(textbook, name))
-    course = run(f, np.random.default_rng(0).uniform(-4, 4, DIM), 1.0)
+    course = run(f, np.random.default_rng(0).uniform(-4, 4, DIM), 1.0, base="diagonal")
     nfev = [evaluations for evaluations, _, _ in course]
-    top.plot(nfev, [s.stretches[slot] for _, _, s in course], color=ORANGE, label="c")
+    top.plot(nfev, [np.sort(s.state.c)[slot] for _, _, s in course], color=ORANGE, label="c")
     top.axhline(level, color=BLACK, lw=0.8)
     shrinks = level < 0
     top.annotate(f"{'−' if shrinks else ''}log 1000", (0, level), xytext=(2, 3), textcoords="offset points")
-    top.plot(nfev, [s.log_sigma for _, _, s in course], color=BLUE, ls="--", label="λ = log σ")
+    top.plot(nfev, [s.state.log_sigma for _, _, s in course], color=BLUE, ls="--", label="λ = log σ")
     top.set(
         title=f"A direction {'shrinks' if shrinks else 'grows'}: rotated {name}, d = {DIM}", xlim=(0, None)
     )
@@ -71,14 +71,16 @@ def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> No
 
 def angle(strategy: RankKGaussian, slot: int, axis: Array) -> float:
     """Return the angle between the axis and the direction in x-space: Dv if it is long, D⁻¹v if short."""
-    v = strategy.directions[slot] * strategy.scales ** np.sign(strategy.stretches[slot])
+    state, slot = strategy.state, int(strategy.state.c.argsort()[slot])
+    v = state.V[slot] * state.B ** np.sign(state.c[slot])
     across = v - (v @ axis) * axis
     return math.atan2(float(np.linalg.norm(across)), abs(float(v @ axis)))
 
 
 def draw_valley(panel: Axes) -> None:
     """Draw one-standard-deviation ellipses of the search distribution over the contours of the valley."""
-    course = run(textbook.rosenbrock, np.array([-1.2, 1.0]), 0.2, rank=(1, 0), base="identity", popsize=60)
+    settings = {"rank": (1, 0), "base": "diagonal", "rate_base": 0.0, "popsize": 60}
+    course = run(textbook.rosenbrock, np.array([-1.2, 1.0]), 0.2, **settings)
     x, y = np.meshgrid(np.linspace(-1.6, 1.4, 300), np.linspace(-0.5, 1.7, 300))
     heights = textbook.rosenbrock(np.stack([x.ravel(), y.ravel()], axis=1)).reshape(x.shape)
     panel.contour(x, y, heights, levels=10.0 ** np.arange(-1.5, 4, 0.5), colors=GREY, linewidths=0.5)

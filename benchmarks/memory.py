@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-import r1nes.arrays.compiled
 from r1nes import Optimizer
 
 # name → (method, variables, points, streaming, numbers per unit of the printed peak)
@@ -31,12 +30,11 @@ CASES = {
 
 def peak(method: str, d: int, n: int, streaming: bool) -> tuple[int, int]:
     """Return the peak bytes of arrays and of the resident set over the construction and three generations."""
-    r1nes.arrays.compiled.PATIENCE = 0.0
-    warm = Optimizer(np.zeros(8), 1.0, method=method, rng=1)  # loads numba
+    warm = Optimizer(np.zeros(8), 1.0, method=method, rng=1, compiled=True)  # loads numba
     warm.tell(warm.ask(), np.arange(warm.popsize))
     before = _resident("VmRSS")
     tracemalloc.start()
-    optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, rng=1)
+    optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=n, rng=1, compiled=True)
     values = np.random.default_rng(1).random((3, n))
     X = None
     for row in values:

@@ -32,7 +32,7 @@ import numpy as np
 
 import contenders
 import memory
-import r1nes.arrays.compiled
+import r1nes
 from overhead_report import UNIT, Seconds, draw, growth, table
 from r1nes.arrays import Array
 from r1nes.strategies.rank_one import R1NES
@@ -108,15 +108,10 @@ def popsize(method: str, d: int) -> int:
 def methods() -> dict[str, contenders.Run]:
     """Return all methods by name, ours with NumPy alone and with numba."""
     named: dict[str, contenders.Run] = {}
-    for method, run in contenders.OURS.items():
-        named[method] = partial(_patiently, run, math.inf)
-        named[f"{method} + numba"] = partial(_patiently, run, 0.0)
+    for method, settings in contenders.OURS.items():
+        named[method] = partial(contenders.ours, **settings, compiled=False)
+        named[f"{method} + numba"] = partial(contenders.ours, **settings, compiled=True)
     return named | contenders.PEERS
-
-
-def _patiently(run: contenders.Run, patience: float, f: contenders.TimedObjective, d: int, n: int) -> None:
-    r1nes.arrays.compiled.PATIENCE = patience
-    run(f, d, n)
 
 
 def measure(cells: list[tuple[str, int]], repeats: Callable[[int], int]) -> tuple[Seconds, dict[str, str]]:
