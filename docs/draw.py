@@ -30,10 +30,6 @@ QUESTIONS = [  # each question, and the advice if the answer is yes
         "a model-based search,\nsuch as Optuna's TPE",
     ),
     (
-        "At most about 60 variables, and the default stalls\nbecause many directions differ in scale?",
-        'method="xnes", or CMA-ES',
-    ),
-    (
         "Do the variables hardly interact, and is the\nfunction noisy or very cheap (microseconds)?",
         'method="snes"',
     ),
@@ -163,7 +159,7 @@ def main() -> None:
         page = Figure(figsize=(6.4, 2.8))
         draw_fit(page.subplots(), tutorial)
         page.savefig(FIGURES / "tutorial_fit.png")
-        page = Figure(figsize=(7.2, 5.2))
+        page = Figure(figsize=(7.2, 4.3))
         draw_choice(page.subplots())
         page.savefig(FIGURES / "choose.png")
 
