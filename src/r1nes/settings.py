@@ -32,13 +32,10 @@ from r1nes.arguments import (
     suggestion,
 )
 from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
-from r1nes.arrays.compiled import numba_available
+from r1nes.arrays.compiled import choose
 from r1nes.bounds import BoundsLike, as_edges, default_sigma
-from r1nes.extras import needs
 from r1nes.sampling.gaussian import Seed, seed_sequence
 from r1nes.strategies import Method, method_named, method_of, name_of
-
-MANY_EVALUATIONS, MANY_VARIABLES = 20_000, 10_000  # from which on numba is the default
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -158,7 +155,7 @@ class Settings:
         self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), sigma=sigma, sigma0=sigma)
         seed = seed_sequence(self.rng)
         self._set(is_seeded=self.rng is not None, seed=seed, rng=seed)
-        is_compiled, reason = self._choose_compilation()
+        is_compiled, reason = choose(self.compiled, array_type, start.size, self.max_evals)
         choices = {**self.algorithm.choices(start.size), "compiled": f"{is_compiled}, because {reason}"}
         self._set(is_compiled=is_compiled, choices=choices)
 
@@ -170,30 +167,6 @@ class Settings:
         given = {name: getattr(self, name) for name in OF_METHOD if getattr(self, name) is not None}
         method = method_of(self.method, self.start.size, given)
         self._set(algorithm=method, method=method, **dict.fromkeys(OF_METHOD))
-
-    def _choose_compilation(self) -> tuple[bool, str]:
-        """Return whether numba compiles the arithmetic, and the reason."""
-        kind, d, budget = self.array_type, self.start.size, self.max_evals
-        if kind.library != "numpy" or kind.dtype != np.float64:
-            if self.compiled:
-                raise ValueError(
-                    "compiled must not be True for x0 of float32, PyTorch or JAX: "
-                    "numba compiles only NumPy's float64"
-                )
-            return False, "numba compiles only NumPy arrays of float64"
-        if self.compiled is not None:
-            if self.compiled:
-                with needs("numba", extra="fast"):
-                    import numba  # noqa: F401
-            return self.compiled, "it was set"
-        if d < MANY_VARIABLES and (budget is None or budget < MANY_EVALUATIONS):
-            return (
-                False,
-                f"max_evals is not set or below {MANY_EVALUATIONS:,} and d is below {MANY_VARIABLES:,}",
-            )
-        if not numba_available():
-            return False, "numba is not installed"
-        return True, f"max_evals is at least {MANY_EVALUATIONS:,} or d at least {MANY_VARIABLES:,}"
 
     def _weights(self) -> Array:
         if self.utilities is None:

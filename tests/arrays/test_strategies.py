@@ -133,7 +133,7 @@ def test_gathering_samples_in_parts_gives_the_same_update(method: str, library: 
     settings = {"base": "diagonal"} if method == "rknes" else {}
     start = STRATEGIES[method](**settings).start(np.linspace(-1, 2, 6), 0.5, np.random.default_rng(3))
     moved = placed(start, array_type_of(maker(library)(start.mean)))
-    _, strategy = advance(start, moved, method, library, "float64", 5)
+    strategy: Any = advance(start, moved, method, library, "float64", 5)[1]
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
     w = STRATEGIES[method].default_utilities(8, 6)
     moments = strategy.moments()

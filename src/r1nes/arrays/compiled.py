@@ -5,7 +5,7 @@ some thirty calls from Python into NumPy. A compiled function pays that overhead
 written for all libraries are compiled by ``arrays.one_text``. Those that only numba runs are decorated with
 ``@compiled``, and the functions they call with ``@jitable`` or ``@kernel``.
 
-Whether a run uses numba is decided before it starts (``settings.Settings.compiled``). The machine code is
+Whether a run uses numba is decided before it starts (``choose``). The machine code is
 cached beside the source and is compiled again when the source of the function, or of any function it may
 call, changes.
 """
@@ -19,8 +19,15 @@ from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
+from r1nes.arrays.libraries import ArrayType
+from r1nes.extras import needs
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MANY_EVALUATIONS, MANY_VARIABLES = 20_000, 10_000  # from which on numba is the default
 
 FASTMATH = {"reassoc", "contract", "nsz"}  # sums may be reordered, as in BLAS
 
@@ -66,6 +73,28 @@ def numba_available() -> bool:
     except ImportError:
         return False
     return True
+
+
+def choose(compiled: bool | None, array_type: ArrayType, d: int, max_evals: float | None) -> tuple[bool, str]:
+    """Return whether numba compiles a run, and the reason; ``compiled`` is the user's setting or None."""
+    if array_type.library != "numpy" or array_type.dtype != np.float64:
+        if compiled:
+            raise ValueError(
+                "compiled must not be True for x0 of float32, PyTorch or JAX: "
+                "numba compiles only NumPy's float64"
+            )
+        return False, "numba compiles only NumPy arrays of float64"
+    if compiled is not None:
+        if compiled:
+            with needs("numba", extra="fast"):
+                import numba  # noqa: F401
+        return compiled, "it was set"
+    if d < MANY_VARIABLES and (max_evals is None or max_evals < MANY_EVALUATIONS):
+        short = f"max_evals is not set or below {MANY_EVALUATIONS:,}"
+        return False, f"{short} and d is below {MANY_VARIABLES:,}"
+    if not numba_available():
+        return False, "numba is not installed"
+    return True, f"max_evals is at least {MANY_EVALUATIONS:,} or d at least {MANY_VARIABLES:,}"
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -77,18 +77,12 @@ class Strategy(ABC):
     def moments(self) -> Any:
         """Return the sums that an update needs of its samples, before any has been added.
 
-        ``step(accumulate(moments(), …))`` equals ``update``, but can add the samples one at a time. None, the
-        default, means that an update needs all samples at once.
+        None, the default, means that an update needs all samples at once. A strategy with sums also defines
+        ``accumulate(moments, noise, utilities)``, which returns the moments with some samples added, and
+        ``step(moments)``, which returns the next distribution: then ``update`` equals
+        ``step(accumulate(moments(), …))``, and streamed samples can be added one at a time.
         """
         return None
-
-    def accumulate(self, moments: Any, noise: Array, utilities: Array) -> Any:
-        """Return ``moments`` with some samples added; the argument may be reused."""
-        raise NotImplementedError
-
-    def step(self, moments: Any) -> Self:
-        """Return the next distribution, given the ``moments`` of all samples."""
-        raise NotImplementedError
 
     def capped(self, limits: Array) -> Self:
         """Return the same shape, with σ so small that some standard deviation is within ``limits``."""
@@ -187,9 +181,10 @@ def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strateg
 
 def update_streamed(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
     """Return the next distribution; its noise is drawn again, if possible one row at a time."""
-    moments = strategy.moments()
+    moments, summing = strategy.moments(), cast("Any", strategy)
     if moments is None:
         return strategy.update(stream.noise(), utilities)
     for noise, numbers in stream.pieces():
-        moments = strategy.accumulate(moments, noise, utilities[..., numbers])
-    return strategy.step(moments)
+        moments = summing.accumulate(moments, noise, utilities[..., numbers])
+    stepped: Strategy = summing.step(moments)
+    return stepped

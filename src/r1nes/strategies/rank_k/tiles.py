@@ -36,11 +36,8 @@ class Moments:
         if isinstance(Y, ShiftedSequence):
             rows, squares = Y.weighted_sums(V, of_mean, w)
         elif library_of(Y) == "numpy":
-            P, rows, squares = (
-                Y @ V.T,
-                np.empty((len(V) + 1, Y.shape[1]), Y.dtype),
-                np.empty(Y.shape[1], Y.dtype),
-            )
+            P, d = Y @ V.T, Y.shape[1]
+            rows, squares = np.empty((len(V) + 1, d), Y.dtype), np.empty(d, Y.dtype)
             for t in column_slices(*Y.shape):
                 rows[:, t], squares[t] = weighted_sums(P, Y[:, t], of_mean, w)
         else:
