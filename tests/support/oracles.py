@@ -225,16 +225,20 @@ def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing:
     across, share = np.diag(Q @ G_path @ Q), np.diag(Q @ Q)
     delta = 0.5 * r.diagonal * h_diagonal * (across - share * across.sum() / share.sum())
     delta = np.clip(delta, -1, 1)
-    E = 0.5 * r.full * h_full * (G - np.trace(G) / d * one)
+    E = 0.5 * r.full * h_full * G
+
+    def exp_of_centred(sign: int) -> Array:  # to the fourth order
+        series = sum(np.linalg.matrix_power(sign * E, j) / math.factorial(j) for j in range(5))
+        return np.exp(-sign * np.trace(E) / d) * series
 
     within = V @ G_path @ V.T
     tau = (np.trace(G_path) - np.trace(within)) / (d - k) - r.total
     H = V @ G_path - within @ V
     pace = r.layer * (1 - 0.25 * h_full) * np.where(c < 0, 0.5, 1)
     root = np.diag(np.sqrt(pace))
-    values, axes = np.linalg.eigh(root @ (within - (r.total + tau) * np.eye(k)) @ root)
-    grown = axes @ np.diag(np.exp(np.clip(values, -1, 1))) @ axes.T
-    variances, axes = np.linalg.eigh(np.diag(np.exp(c)) @ grown @ np.diag(np.exp(c)))
+    G_V = root @ (within - (r.total + tau) * np.eye(k)) @ root
+    grown = np.diag(np.exp(c)) @ (np.eye(k) + G_V / 2 + G_V @ G_V / 8)
+    variances, axes = np.linalg.eigh(grown @ grown.T)
     next_c, axes = 0.5 * np.log(variances[::-1]), axes[:, ::-1]
     next_c[:growing] = np.clip(next_c[:growing], 0.1, 12)
     next_c[growing:] = np.clip(next_c[growing:] + 0.02 * r.layer, -9, -0.1)
@@ -242,26 +246,25 @@ def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing:
     turn = turn / np.maximum(1, abs(turn) * np.linalg.norm(H, axis=1) / 0.5)
     rows = axes.T @ (V + np.diag(turn) @ H)
 
-    order = np.argsort(-abs(next_c), kind="stable")
-    next_c, moved = next_c[order], list[Array]()
-    for i, ci in zip(order, next_c, strict=True):
+    moved = list[Array]()
+    for row, ci in zip(rows, next_c, strict=True):
         sign = -1 if ci > 0 else 1
-        v = np.exp(sign * delta) * (expm(sign * E) @ rows[i])
+        v = np.exp(sign * delta) * (exp_of_centred(sign) @ row)
         for other in moved:
             v = v - (v @ other) * other
         moved.append(v / np.linalg.norm(v))
     next_V = np.array(moved)
     change = r.sigma * (min(r.damping * (excess - 1), 0.15) + 0.5 * r.layer * tau)
-    busy = min(1.0, min([ci for ci in next_c if ci > 0], default=12.0) / 2)
+    busy = min(1.0, min([ci for ci in next_c if ci > 0], default=0.0) / 2)
     kappa = r.moved * max(h_full, (1 - h_diagonal) * busy) * next_c if full else 0 * next_c
     N = one + next_V.T @ np.diag(np.exp(kappa) - 1) @ next_V
-    next_B = math.exp(change) * B @ expm(E) @ np.diag(np.exp(delta)) @ N
+    next_B = math.exp(change) * B @ exp_of_centred(1) @ np.diag(np.exp(delta)) @ N
     return {
         "mean": next_mean,
         "B": next_B if full else np.diag(next_B),
         "V": next_V,
         "c": next_c - kappa,
-        "q": np.linalg.inv(N) @ (np.exp(-delta) * (expm(-E) @ q)),
+        "q": np.linalg.inv(N) @ (np.exp(-delta) * (exp_of_centred(-1) @ q)),
         "p": p,
         "past": (1 - r.memory) * past + r.memory * G
         if full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,24 @@ def column_slices(n: int, d: int, *, size: int = TILE) -> list[slice]:
 def new_buffer(noise: Array, d: int) -> Buffer:
     """Return an uninitialised (len(noise), d) array for NumPy noise; None for other libraries."""
     return np.empty((len(noise), d), noise.dtype) if type(noise) is np.ndarray else None
+
+
+def tiled(function: Callable[..., Any], count: int, rows: int) -> Callable[..., Any]:
+    """Return ``function``, applied to tiles of its first ``count`` arguments, as if they had ``rows`` rows.
+
+    It must return arrays with the same columns, which are put together, and last a tuple of sums over the
+    columns, which are added.
+    """
+
+    def in_tiles(*arguments: Any) -> tuple[Any, ...]:
+        wholes, d, totals = list[Array](), arguments[0].shape[-1], None
+        for t in column_slices(rows, d):
+            columns = (np.ascontiguousarray(x[..., t]) for x in arguments[:count])
+            *parts, sums = function(*columns, *arguments[count:])
+            wholes = wholes or [np.empty((*part.shape[:-1], d), part.dtype) for part in parts]
+            for whole, part in zip(wholes, parts, strict=True):
+                whole[..., t] = part
+            totals = sums if totals is None else tuple(a + b for a, b in zip(totals, sums, strict=True))
+        return (*wholes, totals)
+
+    return in_tiles

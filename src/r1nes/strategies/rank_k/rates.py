@@ -12,6 +12,7 @@ from r1nes.arrays import Array, ArrayType
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+PACE = 0.5  # of shrinking slots, relative to growing ones
 
 
 class State(NamedTuple):
@@ -19,7 +20,7 @@ class State(NamedTuple):
 
     mean: Array  # μ, (d,)
     B: Array  # with the step size: (d,) or (d, d)
-    V: Array  # (k, d), the largest |c| first
+    V: Array  # (k, d), the largest c first
     c: Array  # (k,)
     q: Array  # the path of the mean, (d,), in the space of My
     p: Array  # the path p_σ, (d,), whitened
@@ -54,17 +55,17 @@ class Rates(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Limits of c and the pull on it, growing slots first; and constants."""
+    """What sets growing slots, which come first, apart from shrinking ones."""
 
-    low: Array
+    grows: Array  # 1 or 0
+    low: Array  # the limits of c
     high: Array
-    pull: Array
-    tie: Array  # sorts equal |c| by slot
-    one: Array  # the identity matrix
-    zeros: Array
+    pull: Array  # on c, per generation
+    pace: Array  # the rate of the layer
+    root: Array  # its root
+    last: Array  # 1 in the last growing slot, which has the smallest c of these
     ones: Array
-    of_s: Array  # (1, 0)
-    of_q: Array  # (0, 1)
+    one: Array  # the identity matrix
 
 
 @lru_cache(maxsize=256)  # sums of the same weights in another order may differ in the last digit
@@ -107,14 +108,16 @@ def rates_of(
     )
 
 
-@lru_cache(maxsize=64)
-def slots_of(growing: int, k: int, kind: np.dtype[Any] | ArrayType) -> Slots:
-    """Return the slots for k directions, some of which grow while the others shrink; a dtype is NumPy's."""
+@lru_cache(maxsize=256)
+def slots_of(growing: int, k: int, rate: float, kind: np.dtype[Any] | ArrayType) -> Slots:
+    """Return the slots for k directions, given the rate of the layer; a dtype is NumPy's."""
     array_type = kind if isinstance(kind, ArrayType) else ArrayType("numpy", kind)
-    grows, number = np.arange(k) < growing, np.arange(k)
-    limits = np.where(grows, LEAST, SHORTEST), np.where(grows, LONGEST, -LEAST), np.where(grows, 0.0, PULL)
-    constants = 1e-14 * number, np.eye(k), 0.0 * number, number**0.0, np.eye(2)[0], np.eye(2)[1]
-    return Slots(*(array_type.array(values) for values in (*limits, *constants)))
+    grows = np.arange(k) < growing
+    low, high = np.where(grows, LEAST, SHORTEST), np.where(grows, LONGEST, -LEAST)
+    pace = rate * np.where(grows, 1.0, PACE)
+    pull, last = rate * PULL * ~grows, np.arange(k) == growing - 1
+    slots = grows, low, high, pull, pace, np.sqrt(pace), last, np.ones(k), np.eye(k)
+    return Slots(*(array_type.array(1.0 * values) for values in slots))
 
 
 @lru_cache(maxsize=256)

@@ -40,10 +40,10 @@ moves into a full base, which frees its slots: while the base learns, or if all 
 diagonal is not what is being learnt.
 
     B ← B(I + Vᵀ(e^{κc} − 1)V),   c ← (1 − κ)c,   q ← (I + Vᵀ(e^{−κc} − 1)V)q
-    κ = 0.4/d · max(h_A, (1 − h_D) clip(c₊/2, 0, 1)),   c₊ the smallest c of a growing slot              (11)
+    κ = 0.4/d · max(h_A, (1 − h_D) clip(c₊/2, 0, 1)),   c₊ the smallest c of a growing slot, or 0       (11)
 
-Rows that a step combines are split along and across V. All of its sums over columns come from ``measure``,
-and ``shift`` works column by column, so that many variables can be processed in tiles (``rank_k.tiles``).
+The functions ``measure``, ``combine``, ``shift`` and ``settle`` work column by column, and what ``aim`` and
+``decide`` need of the columns are sums, so that many variables can be processed in tiles (``rank_k.tiles``).
 """
 
 from __future__ import annotations
@@ -56,26 +56,27 @@ from r1nes.arrays.one_text import (
     clip,
     diagonal,
     dot,
-    eigh,
     exp,
     join,
     least,
     most,
     number,
     one_text,
+    powers,
     sqrt,
     svd,
+    total,
     triangle,
     xp,
 )
 from r1nes.strategies.rank_k.rates import Rates, Slots, State
 
-PACE = 0.5  # of shrinking slots, relative to growing ones
 SLOWER = 0.25  # share by which the layer learns slower while a full base learns
 FASTEST = 0.15  # growth of log σ per generation: a faster one outruns the mean without end
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
 SURE = 7.0  # standard deviations of agreement at which the base learns at its full rate
 TINY = 1e-37  # replaces a divisor of 0
+ROUNDING = 1e-12  # up to which the variance of g counts as 0: weights of opposites may cancel
 
 
 @one_text
@@ -101,91 +102,89 @@ def weighted_sums(P: Array, Y: Array, of_mean: Array, w: Array) -> tuple[Array, 
 @one_text
 def gate(e: float, agreement: float, power: float, variance: float, memory: float) -> tuple[float, float]:
     """Return the next e and h, given ⟨g, s⟩, ‖s‖² and sd²: (10)."""
-    z = agreement / sqrt(most(power * variance, TINY))
+    z = agreement * (variance > ROUNDING) / sqrt(most(power * variance, TINY))
     e = (1 - memory) * e + sqrt(memory * (2 - memory)) * z
     return e, least(most(e / SURE, 0.0), 1.0)
 
 
 @one_text
-def measure(V: Array, along: Array, rows: Array, p: Array, g: Array, past: Array, rates: Rates) -> Any:
-    """Return PᵀWY, Σ w y and q across V, the next p_σ, and the sums over columns that ``decide`` needs.
-
-    ``rows`` are these rows and may be overwritten; ``along`` is what they have along V.
-    """
-    p = rates.keep_p * p + rates.gain_p * rows[V.shape[0]]
-    across = add_product(rows, -along, V)
-    of_past = number(past.sum()), number(dot(past, past)), number(dot(g, past))
-    return across, p, dot(across, across.T), (number(dot(p, p)), number(g.sum())) + of_past  # noqa: RUF005
+def measure(V: Array, p: Array, q: Array, s: Array, g: Array, past: Array, rates: Rates) -> Any:
+    """Return the next p_σ, and its power, tr G, three sums of the past for the gate, Vs and Vq."""
+    p = rates.keep_p * p + rates.gain_p * s
+    of_past = number(total(past)), number(dot(g, past)), number(dot(past, past))
+    return p, (number(dot(p, p)), number(total(g)), of_past[0], of_past[1], of_past[2], dot(V, s), dot(V, q))
 
 
 @one_text
-def decide(
-    state: State, along: Array, gram: Array, sums: Any, luck: float, h_full: float, rates: Rates, slots: Slots
-) -> Any:
-    """Return the next c and e, and how ``shift`` combines rows: all that needs no pass over columns."""
-    k, d, c, stretch = state.c.shape[0], state.mean.shape[0], state.c, xp.exp(state.c)
-    p_power, power, of_past, past_power, agreement = sums
-
-    # The length of p_σ decides on the step size, and whether q takes up the mean's step.
-    excess = sqrt(p_power) / rates.expected
+def aim(c: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rates) -> Any:
+    """Return e and h of the diagonal, the growth of log σ, and how ``combine`` adds rows of V to the paths."""
+    p_power, trace, of_past, agreement, past_power, along_s, along_q = sums
+    excess, stretch = sqrt(p_power) / rates.expected, xp.exp(c)
     growth = least(rates.damping * (excess - 1), FASTEST)
-    steady = excess < sqrt(1 - rates.keep_p ** (2 * state.age + 2)) * rates.longest  # p_σ starts at 0
-    gain = rates.gain_q * steady
-
-    # Products of ŷ, which is a sum of Σ w y and q across V; with it, PᵀWP and the squares of H.
-    along_y = gain * along[k] + rates.keep_q * along[k + 1] / stretch
-    of_y, of_W = gain * slots.of_s + rates.keep_q * slots.of_q, along_y / rates.mu
-    with_y = dot(of_y, gram[k:])  # products of PᵀWY, Σ w y and q with ŷ, across V
-    y_power = number(dot(of_y, with_y[k:]))
-    within = along[:k] + of_W[:, None] * along_y
-    H_power = diagonal(gram)[:k] + of_W * (2.0 * with_y[:k] + y_power * of_W)
-
-    # The diagonal of the base: (6) and its gate.
-    of_s, variance = past_power - of_past * of_past / d, luck * 2 * (d - 1) / (d + 2)
-    e, h = gate(state.e_diagonal, agreement - power * of_past / d, of_s, variance, rates.memory)
-    power = power + (y_power + number(dot(along_y, along_y))) / rates.mu
-    t, kept = xp.maximum(1.0 - 1.0 / (stretch * stretch), slots.zeros), diagonal(within)
-    share = t * (2.0 - t)
-    middle = (power - number(dot(share, kept))) / (d - number(share.sum()))
-    taken = t[:, None] * (within * (2.0 - t)) - (middle * share) * slots.one
-
-    # The layer: (2) to (5).
-    tau = (power - number(kept.sum())) / (d - k) - rates.total
-    pace = (rates.layer * (1 - SLOWER * h_full)) * xp.where(c < 0.0, PACE * slots.ones, slots.ones)
-    root = xp.sqrt(pace)
-    G_V, U = eigh(root[:, None] * (within - (rates.total + tau) * slots.one) * root)
-    a, U = svd(stretch[:, None] * (U * xp.exp(0.5 * clip(G_V, -1.0, 1.0))))
-    c = clip(xp.log(a) + rates.layer * slots.pull, slots.low, slots.high)
-    order = (slots.tie - xp.abs(c)).argsort()  # the largest |c| first: Cholesky moves it the least
-    turn = pace / (stretch - 1.0 / stretch)
-    turn = turn / xp.maximum(xp.abs(turn) * xp.sqrt(xp.abs(H_power)) / TURN, slots.ones)
-    U = U.T[order]
-    change = rates.sigma * (growth + 0.5 * rates.layer * tau)
-    rows = stretch * along[k], along_y, of_y, of_W, 2.0 * t, taken, U, U * turn
-    return c[order], e, rows, (0.5 * rates.diagonal * h, middle, gain, change, h)
+    steady = excess < sqrt(1 - rates.keep_p ** (2 * age + 2)) * rates.longest  # p_σ starts at 0
+    gain, walked = rates.gain_q * steady, stretch * along_s
+    along = rates.keep_q * along_q + gain * walked
+    along_y = along / stretch
+    agreement, past_power = agreement - trace * of_past / d, past_power - of_past * of_past / d
+    e, h = gate(e, agreement, past_power, luck * 2 * (d - 1) / (d + 2), rates.memory)
+    return e, h, growth, gain, (walked - along_s, along_y - along, along_y / rates.mu)
 
 
 @one_text
-def shift(V: Array, across: Array, q: Array, g: Array, rows: Any, numbers: Any, rates: Rates) -> Any:
-    """Return the next V and q in the old coordinates, the mean's step before B, and e^δ."""
-    along_walk, along_y, of_y, of_W, twice_t, taken, of_V, of_H = rows
-    rate, middle, gain, _, _ = numbers
+def combine(V: Array, sums: Array, q: Array, gain: float, of_V: Any, rates: Rates) -> Any:
+    """Return the mean's step before B, the next q, ŷ, and W = VG with ŷ as one more sample; and products."""
     k = V.shape[0]
-    y = dot(of_y, across[k:])
-    H = add_product(across[:k], of_W[:, None], y[None, :])  # (4)
-    y = y + dot(along_y, V)  # ŷ
-    R = add_product(twice_t[:, None] * H, taken, V)
-    delta = rate * (g + y * (y / rates.mu) - middle - (V * R).sum(0))  # (6)
-    walk = across[k] + dot(along_walk, V)  # Ms
-    ahead = rates.mean * walk + (rates.mean * rates.drift) * q
-    V = add_product(dot(of_V, V), of_H, H)  # (5)
-    return V, rates.keep_q * q + gain * walk, ahead, xp.exp(clip(delta, -1.0, 1.0))
+    walk = sums[k] + dot(of_V[0], V)  # Ms
+    ahead = rates.mean * (walk + rates.drift * q)
+    q = rates.keep_q * q + gain * walk
+    y = q + dot(of_V[1], V)
+    W = sums[:k] + of_V[2][:, None] * y
+    return ahead, q, y, W, (dot(W, V.T), powers(W), number(dot(y, y)))
 
 
 @one_text
-def transported(V: Array, c: Array, grown: Array) -> Array:
+def decide(c: Array, sums: Any, trace: float, growth: float, h: float, h_full: float, d: int, rates: Rates,
+           slots: Slots) -> Any:  # fmt: skip
+    """Return the next c, the change of log σ, and the coefficients of ``shift``: (2) to (6)."""
+    within, W_power, y_power = sums
+    power = trace + y_power / rates.mu
+    k, stretch = c.shape[0], xp.exp(c)
+    shrunk, kept = 1.0 / stretch, diagonal(within)
+    t = slots.grows * (1.0 - shrunk * shrunk)
+    share = t * (2.0 - t)
+    middle = (power - number(dot(share, kept))) / (d - number(dot(share, slots.ones)))
+    taken = t[:, None] * within * t + (middle * share) * slots.one
+    tau = (power - number(dot(kept, slots.ones))) / (d - k) - rates.total
+    speed = 1 - SLOWER * h_full
+    root = sqrt(speed) * slots.root
+    G_V = root[:, None] * (within - (rates.total + tau) * slots.one) * root
+    a, U = svd(stretch[:, None] * (slots.one + dot(G_V, 0.125 * G_V + 0.5 * slots.one)))  # e^{½G_V}
+    turn = speed * slots.pace / (stretch - shrunk)
+    tangent = xp.abs(turn) * xp.sqrt(xp.abs(W_power - powers(within)))
+    turn = turn / xp.maximum(tangent / TURN, slots.ones)
+    of_W = U.T * turn
+    c = clip(xp.log(a) + slots.pull, slots.low, slots.high)
+    change = rates.sigma * (growth + 0.5 * rates.layer * tau)
+    return (
+        c,
+        change,
+        (U.T - dot(of_W, within), of_W, 2.0 * t, taken, 0.5 * rates.diagonal * h, middle, slots.ones),
+    )
+
+
+@one_text
+def shift(V: Array, W: Array, y: Array, g: Array, coefficients: Any, mu: float) -> Any:
+    """Return the next V in the old coordinates, δ, and Σ δ: (5) and (6)."""
+    of_V, of_W, twice_t, taken, rate, middle, ones = coefficients
+    across = twice_t[:, None] * W - dot(taken, V)
+    delta = clip(rate * (g + y * (y / mu) - middle - dot(ones, V * across)), -1.0, 1.0)
+    return dot(of_V, V) + dot(of_W, W), delta, (number(total(delta)),)
+
+
+@one_text
+def transported(V: Array, grown: Array, slots: Slots) -> Array:
     """Return V after the diagonal of the base grew, not orthonormal: (8)."""
-    return xp.where(c[:, None] > 0.0, 1.0 / grown, grown) * V
+    return xp.where(slots.grows[:, None] > 0.0, 1.0 / grown, grown) * V
 
 
 @one_text
@@ -195,89 +194,86 @@ def orthonormal(V: Array, gram: Array) -> Array:
 
 
 @one_text
-def settle(state: State, V: Array, c: Array, q: Array, g: Array, ahead: Array, grown: Array, change: float,
-           rates: Rates) -> Any:  # fmt: skip
-    """Return the next mean, B, V, not yet orthonormal, q and s for a diagonal base: (8) and (10)."""
-    past = state.past + rates.memory * (g - state.past)
-    mean, B = state.mean + state.B * ahead, state.B * (exp(change) * grown)
-    return mean, B, transported(V, c, grown), q / grown, past
+def settle(mean: Array, B: Array, V: Array, q: Array, past: Array, g: Array, ahead: Array, delta: Array,
+           change: float, rates: Rates, slots: Slots) -> Any:  # fmt: skip
+    """Return the next mean, B, V, q and s over a diagonal base, and VVᵀ: (8) and (10)."""
+    grown = xp.exp(delta)
+    V = transported(V, grown, slots)
+    past = past + rates.memory * (g - past)
+    return mean + B * ahead, B * (exp(change) * grown), V, q / grown, past, (dot(V, V.T),)
 
 
 @one_text
-def agree(state: State, Y: Array, w: Array, g: Array, rates: Rates) -> Any:
-    """Return the next s and its power off the diagonal, e, h and K, for a full base: (10)."""
-    b, d, past = rates.memory, state.past.shape[0], state.past
-    wY, K = (b * w)[:, None] * Y, dot(Y, Y.T)
-    agreement = number(dot(dot(Y, past).ravel(), wY.ravel())) / b - number(dot(g, diagonal(past)))
-    e, h = gate(state.e_full, agreement, 2 * state.past_power, number(dot(w, w)) * d / (d + 2), b)
-    power = number(dot(w, dot(K * K, w))) - number(dot(g, g))
-    power = (1 - b) ** 2 * state.past_power + 2 * b * (1 - b) * agreement + b * b * power
-    return add_product((1 - b) * past, Y.T, wY), power, e, h, K
+def agree(state: State, Y: Array, w: Array, sums: Any, luck: float, rates: Rates) -> Any:
+    """Return the next s, ‖s‖², and e and h of the part off the diagonal, for a full base: (10)."""
+    b, d = rates.memory, state.past.shape[0]
+    past = add_product((1 - b) * state.past, Y.T, (b * w)[:, None] * Y)
+    agreement = (number(dot(past.ravel(), state.past.ravel())) - (1 - b) * state.past_power) / b - sums[3]
+    e, h = gate(state.e_full, agreement, 2 * (state.past_power - sums[4]), luck * d / (d + 2), b)
+    return past, number(dot(past.ravel(), past.ravel())), e, h
 
 
 @one_text
-def learn(state: State, V: Array, c: Array, q: Array, Y: Array, w: Array, K: Array, ahead: Array, grown: Any,
-          trace: float, h: float, h_diagonal: float, change: float, rates: Rates) -> Any:  # fmt: skip
+def learn(state: State, V: Array, c: Array, q: Array, Y: Array, w: Array, ahead: Array, delta: Array,
+          trace: float, h: float, h_diagonal: float, change: float, rates: Rates, slots: Slots) -> Any:  # fmt: skip
     """Return the next mean, B, V, c and q for a full base: (7) to (9) and (11)."""
     k, m, d, rate = c.shape[0], Y.shape[0], Y.shape[1], 0.5 * rates.full * h
-    A = rate * w
-    X = A[:, None] * K
+    A, grown = rate * w, xp.exp(delta)
+    X = A[:, None] * dot(Y, Y.T)
     X2 = dot(X, X)
     odd, even = xp.diag(A) + X2 * (A / 6.0), (0.5 * X + dot(X, X2) / 24.0) * A  # (9), up to the fourth order
     plus, minus, centre = even + odd, even - odd, exp(-rate * trace / d)
     along = dot(V, Y.T)
-    turned: Any = xp.where(c[:, None] > 0.0, dot(along, minus), dot(along, plus))
-    V = add_product(V, turned, Y)
-    V = transported(V, c, grown)
+    turned: Any = xp.where(slots.grows[:, None] > 0.0, dot(along, minus), dot(along, plus))
+    V = transported(add_product(V, turned, Y), grown, slots)
     V = orthonormal(V, dot(V, V.T))
     q = (q + dot(dot(dot(Y, q), minus), Y)) / (centre * grown)
-    busy = least(0.5 * number(xp.where(c > 0.0, c, 2.0 + 0.0 * c).min()), 1.0)
+    busy = least(0.5 * number(dot(c, slots.last)), 1.0)
     moved = (rates.moved * most(h, (1 - h_diagonal) * busy)) * c
+    q = q + dot((xp.exp(-moved) - 1.0) * dot(V, q), V)
     scale = (exp(change) * centre) * grown
-    factor = xp.exp(moved) - 1.0
-    q = q + dot((1.0 / (1.0 + factor) - 1.0) * dot(V, q), V)
     rows = Y * scale
     products = dot(join((Y, scale * V, ahead[None, :])), state.B.T)
     left = dot(plus, products[:m])
-    along = (products[m : m + k] + dot(dot(V, rows.T), left)) * factor[:, None]
+    along = (products[m : m + k] + dot(dot(V, rows.T), left)) * (xp.exp(moved) - 1.0)[:, None]
     B = add_product(state.B * scale, join((left, along)).T, join((rows, V)))
-    return state.mean + products[m + k], B, V, c - moved, q, number(moved.sum()) / d
+    return state.mean + products[m + k], B, V, c - moved, q, number(dot(moved, slots.ones)) / d
 
 
 @one_text
-def advance(state: State, sums: Array, g: Array, w: Array, rates: Rates, slots: Slots) -> Any:
+def advance(state: State, sums: Array, g: Array, luck: float, rates: Rates, slots: Slots) -> Any:
     """Return the next state, but for its age, over a diagonal base, given the sums over samples."""
-    rows = join((sums, state.q[None, :]))
-    along = dot(rows, state.V.T)
-    across, p, gram, measured = measure(state.V, along, rows, state.p, g, state.past, rates)
-    c, e, parts, numbers = decide(state, along, gram, measured, number(dot(w, w)), 0.0, rates, slots)
-    V, q, ahead, grown = shift(state.V, across, state.q, g, parts, numbers, rates)
-    mean, B, V, q, past = settle(state, V, c, q, g, ahead, grown, numbers[3], rates)
-    log_sigma = state.log_sigma + numbers[3] + number(xp.log(grown).sum()) / g.shape[0]
-    V = orthonormal(V, dot(V, V.T))
-    return mean, B, V, c, q, p, past, state.past_power, e, state.e_full, log_sigma
+    mean, B, V, c, q, p, past, d = *state[:7], g.shape[0]
+    p, measured = measure(V, p, q, sums[-1], g, past, rates)
+    e, h, growth, gain, of_V = aim(c, state.e_diagonal, state.age, d, measured, luck, rates)
+    ahead, q, y, W, products = combine(V, sums, q, gain, of_V, rates)
+    c, change, coefficients = decide(c, products, measured[1], growth, h, 0.0, d, rates, slots)
+    V, delta, grown = shift(V, W, y, g, coefficients, rates.mu)
+    mean, B, V, q, past, gram = settle(mean, B, V, q, past, g, ahead, delta, change, rates, slots)
+    log_sigma = state.log_sigma + change + grown[0] / d
+    return mean, B, orthonormal(V, gram[0]), c, q, p, past, state.past_power, e, state.e_full, log_sigma
 
 
 @one_text
 def step_diagonal(state: State, Y: Array, of_mean: Array, w: Array, rates: Rates, slots: Slots) -> Any:
     """Return the next state over a diagonal base, given samples and their weights."""
     sums, g = weighted_sums(dot(Y, state.V.T), Y, of_mean, w)
-    return advance(state, sums, g, w, rates, slots)
+    return advance(state, sums, g, number(dot(w, w)), rates, slots)
 
 
 @one_text
 def step_full(state: State, Y: Array, of_mean: Array, w: Array, rates: Rates, slots: Slots) -> Any:
     """Return the next state over a full base, given samples and their weights."""
-    sums, g = weighted_sums(dot(Y, state.V.T), Y, of_mean, w)
-    past, past_power, e_full, h, K = agree(state, Y, w, g, rates)
-    rows = join((sums, state.q[None, :]))
-    along = dot(rows, state.V.T)
-    across, p, gram, measured = measure(state.V, along, rows, state.p, g, diagonal(state.past), rates)
-    c, e, parts, numbers = decide(state, along, gram, measured, number(dot(w, w)), h, rates, slots)
-    V, q, ahead, grown = shift(state.V, across, state.q, g, parts, numbers, rates)
-    trace, change, h_diagonal = measured[1], numbers[3], numbers[4]
+    V, c, q, luck, d = state.V, state.c, state.q, number(dot(w, w)), Y.shape[1]
+    sums, g = weighted_sums(dot(Y, V.T), Y, of_mean, w)
+    p, measured = measure(V, state.p, q, sums[-1], g, diagonal(state.past), rates)
+    past, past_power, e_full, h_full = agree(state, Y, w, measured, luck, rates)
+    e, h, growth, gain, of_V = aim(c, state.e_diagonal, state.age, d, measured, luck, rates)
+    ahead, q, y, W, products = combine(V, sums, q, gain, of_V, rates)
+    c, change, coefficients = decide(c, products, measured[1], growth, h, h_full, d, rates, slots)
+    V, delta, grown = shift(V, W, y, g, coefficients, rates.mu)
     mean, B, V, c, q, moved = learn(
-        state, V, c, q, Y, w, K, ahead, grown, trace, h, h_diagonal, change, rates
+        state, V, c, q, Y, w, ahead, delta, measured[1], h_full, h, change, rates, slots
     )
-    log_sigma = state.log_sigma + change + number(xp.log(grown).sum()) / g.shape[0] + moved
+    log_sigma = state.log_sigma + change + grown[0] / d + moved
     return mean, B, V, c, q, p, past, past_power, e, e_full, log_sigma

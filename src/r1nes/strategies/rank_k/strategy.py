@@ -153,7 +153,7 @@ class RankKGaussian(Strategy):
             return self
         text = step_full if full else step_diagonal
         part, of_mean, w = text.of(self._library), like(of_mean, Y), like(w, Y)
-        return self._next(part(self.state, Y, of_mean, w, self._rates(*weights), self._slots()))
+        return self._next(part(self.state, Y, of_mean, w, *self._constants(*weights)))
 
     def moments(self) -> Moments | None:
         """Return the sums over samples before any has been added; a full base has no such sums."""
@@ -171,18 +171,19 @@ class RankKGaussian(Strategy):
         """Return the next distribution, given the ``moments`` of all samples."""
         if not moments.power:
             return self
-        rates = self._rates(moments.power, moments.total, moments.n)
-        return self._next(advance_in_tiles(self._library, self.state, moments, rates, self._slots()))
+        advance, constants = (
+            advance_in_tiles(self._library),
+            self._constants(moments.power, moments.total, moments.n),
+        )
+        return self._next(advance(self.state, moments.rows, moments.squares, moments.luck, *constants))
 
-    def _rates(self, power: float, total: float, n: int) -> Rates:
-        d, relative = len(self.mean), (self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base)
-        rates = rates_of(power, total, n, d, paired(n, d), *relative)
-        return rates if self._library != "jax" else numbers_like(rates, array_type_of(self.mean))
-
-    def _slots(self) -> Slots:
-        mean = self.state.mean
+    def _constants(self, power: float, total: float, n: int) -> tuple[Rates, Slots]:
+        """Return the numbers of a step that do not depend on the samples."""
+        mean, relative = self.mean, (self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base)
+        rates = rates_of(power, total, n, len(mean), paired(n, len(mean)), *relative)
         kind = mean.dtype if type(mean) is np.ndarray else array_type_of(mean)
-        return slots_of(self.growing, len(self.state.c), kind)
+        slots = slots_of(self.growing, len(self.state.c), rates.layer, kind)
+        return (numbers_like(rates, kind) if self._library == "jax" else rates), slots
 
     def _next(self, stepped: tuple[Any, ...]) -> Self:
         state = State._make((*stepped[:7], *map(float, stepped[7:]), self.state.age + 1))
