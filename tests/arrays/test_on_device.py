@@ -59,6 +59,7 @@ def test_it_is_standard_normal(method: str, library: str) -> None:
         (2, 30, "float64"),
         (5, 6, "float32"),
         (9, 12, "float64"),
+        (20, 13, "float64"),
         (64, 10, "float32"),
         (200, 12, "float64"),
         (201, 12, "float32"),
@@ -72,11 +73,11 @@ def test_directions_are_orthogonal(library: str, width: str, d: int, popsize: in
     assert isinstance(sent, OrthogonalDirections)
     pairs = drawn.pairs
     assert pairs == sent.pairs
-    generations = 2 * d // (pairs or popsize) + 2
+    fresh = popsize - pairs
+    generations = 2 * d // fresh + 2
     rows = np.concatenate([plain(optimizer._noise.rows(g + 1, 0, popsize)) for g in range(generations)])
-    if pairs:
-        np.testing.assert_array_equal(rows[pairs : 2 * pairs], -rows[:pairs])
-        rows = rows.reshape(generations, 2, pairs, d)[:, 0].reshape(-1, d)
+    np.testing.assert_array_equal(rows[fresh:popsize], -rows[:pairs])
+    rows = rows.reshape(generations, popsize, d)[:, :fresh].reshape(-1, d)
     block = rows[:d].astype(np.float64)
     gram = block @ block.T
     close = 1e-9 if width == "float64" else 1e-3

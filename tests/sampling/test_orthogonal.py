@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from r1nes.arrays import Array
 from r1nes.sampling.compact import ShiftedSequence
-from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, Pairs, _orthogonal_matrices
+from r1nes.sampling.orthogonal import DENSE, OrthogonalDirections, Pairs, _orthogonal_matrices, pairs_of
 
 DIMS = [2, 3, DENSE, DENSE + 1, 33, 128, 129, 200]
 
@@ -32,23 +32,30 @@ def test_each_block_is_orthogonal(d: int) -> None:
         assert_allclose(block @ block.T, d * np.eye(d), atol=1e-10 * d)
 
 
-@pytest.mark.parametrize(("d", "n"), [(2, 6), (3, 6), (8, 10), (9, 10), (27, 14), (32, 16)])
-def test_with_few_variables_directions_are_paired_with_their_opposites(d: int, n: int) -> None:
-    """Pairs share a generation; d consecutive pairs are orthogonal to each other."""
+@pytest.mark.parametrize(
+    ("d", "n", "m"),
+    [(2, 6, 3), (3, 7, 3), (8, 10, 5), (9, 10, 5), (9, 7, 2), (12, 11, 5), (27, 16, 2), (28, 14, 0)],
+)
+def test_the_last_directions_are_the_opposites_of_the_first(d: int, n: int, m: int) -> None:
+    """The others are orthogonal to each other in blocks of d."""
     source = directions(d, per_generation=n)
+    assert source.pairs == m
     generations = [source.rows(g + 1, 0, n) for g in range(3 * d)]
     for rows in generations:
-        assert_array_equal(rows[n // 2 :], -rows[: n // 2])
-    rows = np.concatenate([rows[: n // 2] for rows in generations])[: 3 * d]
+        assert_array_equal(rows[n - m :], -rows[:m])
+    rows = np.concatenate([rows[: n - m] for rows in generations])[: 3 * d]
     for block in np.split(rows / np.linalg.norm(rows, axis=1, keepdims=True), 3):
         assert_allclose(block @ block.T, np.eye(d), atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [5, 7, 31])
-def test_odd_generations_do_not_break_pairs(n: int) -> None:
-    """The opposite of the last direction comes in the next generation."""
-    rows = first_rows(directions(10, per_generation=n), 2 * (n // 2) * n)
-    assert_allclose(rows.sum(axis=0), 0, atol=1e-12)
+@pytest.mark.parametrize("d", [2, 7, 42, 1000])
+def test_two_generations_cover_the_space_before_directions_are_paired(d: int) -> None:
+    """Two more samples are at most two more pairs, so that similar populations behave alike."""
+    counts = [pairs_of(n, d) for n in range(1, 3 * d)]
+    for n, m in enumerate(counts, start=1):
+        assert m == 0 or 2 * (n - m) >= d
+    assert counts[d - 1 :] == [n // 2 for n in range(d, 3 * d)]
+    assert set(np.diff(counts)) == {0, 1}
 
 
 @pytest.mark.parametrize("d", DIMS)
@@ -62,7 +69,8 @@ def test_any_row_can_be_drawn_on_its_own(d: int, per_generation: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("d", "n"), [(2, 6), (8, 10), (8, 11), (20, 12), (33, 14), (40, 11), (100, 30), (150, 12)]
+    ("d", "n"),
+    [(2, 6), (8, 10), (8, 11), (20, 12), (21, 12), (33, 14), (33, 18), (40, 11), (100, 30), (150, 12)],
 )
 def test_draw_returns_the_rows(d: int, n: int) -> None:
     """This includes blocks that end within a generation, and reuse of the previous result as a buffer."""
@@ -71,8 +79,8 @@ def test_draw_returns_the_rows(d: int, n: int) -> None:
     generations = 3 * source.rows_at_once // n
     for generation in range(1, generations, 1 + generations // 300):
         drawn = source.draw(generation, 0, n, drawn)
-        assert isinstance(drawn, Pairs) == (n % 2 == 0 and d <= 2 * n)
-        rows = np.concatenate([drawn.rows, -drawn.rows]) if isinstance(drawn, Pairs) else drawn
+        assert isinstance(drawn, Pairs) == (source.pairs > 0)
+        rows = np.concatenate([drawn.rows, -drawn.rows[: drawn.count]]) if isinstance(drawn, Pairs) else drawn
         assert_array_equal(rows, other.rows(generation, 0, n))
 
 

@@ -15,11 +15,13 @@ METHODS = sorted(STRATEGIES)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("bounds", [None, [(-1.5, 2.5)] * 6])
-def test_a_stream_gives_the_same_run(method: str, bounds: Any) -> None:
+@pytest.mark.parametrize(
+    ("bounds", "settings"), [(None, {}), ([(-1.5, 2.5)] * 6, {}), (None, {"popsize": 5})]
+)
+def test_a_stream_gives_the_same_run(method: str, bounds: Any, settings: dict[str, int]) -> None:
     x0 = np.linspace(-1, 2, 6)
     close = 1e-7 if method == "rknes" else 1e-10  # rknes magnifies rounding
-    whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1) for _ in range(2))
+    whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1, **settings) for _ in range(2))
     for _ in range(60):
         X = whole.ask()
         whole.tell(X, rosenbrock(X))

@@ -13,8 +13,9 @@ import pytest
 import r1nes
 from r1nes.arrays import Array
 from r1nes.bench.functions.problems import problem
+from r1nes.ranking import logarithmic
 from r1nes.sampling.compact import ShiftedSequence
-from r1nes.sampling.orthogonal import OrthogonalDirections, Pairs, folded, paired, rows_of
+from r1nes.sampling.orthogonal import OrthogonalDirections, Pairs, folded, rows_of
 from r1nes.strategies.rank_k import RkNES
 from r1nes.strategies.rank_k import step as texts
 from r1nes.strategies.rank_k.rates import PACE, Rates, State, rates_of, slots_of
@@ -46,7 +47,7 @@ def searched(d: int, generations: int, **settings: Any) -> tuple[RankKGaussian, 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("rank", [None, (1, 0), (0, 2), (3, 2)])
-@pytest.mark.parametrize(("d", "popsize"), [(2, 6), (3, 6), (7, 10), (7, 40), (30, 8)])
+@pytest.mark.parametrize(("d", "popsize"), [(2, 6), (3, 6), (7, 10), (7, 40), (9, 7), (30, 8)])
 def test_a_step_is_that_of_dense_matrices(
     base: str, rank: tuple[int, int] | None, d: int, popsize: int
 ) -> None:
@@ -185,13 +186,13 @@ def test_directions_in_compact_form_give_the_same_points_and_sums() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [6, 20, 41])
-def test_pairs_count_as_their_two_samples(n: int) -> None:
-    """A generation of pairs gives the same sums as its directions and their opposites, one by one."""
-    d, rng = 5, np.random.default_rng(1)
+@pytest.mark.parametrize(("d", "n"), [(5, 6), (5, 20), (5, 41), (9, 6), (30, 20)])
+def test_pairs_count_as_their_two_samples(d: int, n: int) -> None:
+    """A generation with pairs gives the same sums as all of its samples, one by one."""
+    rng = np.random.default_rng(1)
     source = OrthogonalDirections(np.random.SeedSequence(1), d, np.dtype(float), n)
     noise, Y = source.draw(3, 0, n), source.rows(3, 0, n)
-    assert isinstance(noise, Pairs) == (n % 2 == 0 and paired(n, d))
+    assert isinstance(noise, Pairs)
     w, V = RkNES.default_utilities(n, d)[:, rng.permutation(n)], directions(d, 2)
     Z, (of_mean, of_pairs, _) = rows_of(noise), folded(noise, w)
     for found, expected in zip(
@@ -205,12 +206,28 @@ def test_rates_are_those_of_the_documentation() -> None:
     w = RkNES.default_utilities(n, d)
     power = float(w[0] @ w[0])
     mu = 1 / (power + 1 / n)
-    rates = rates_of(power, 0.0, n, d, False, 1.0, 1.0, 1.0, 1.0)
+    rates = rates_of(power, 0.0, n, d, 1.0, 1.0, 1.0, 1.0)
     assert rates.full == pytest.approx(1.6 * mu * 8 / (66**2 + mu))
     assert rates.diagonal == pytest.approx(0.6 * mu / 8)
     assert rates.layer == pytest.approx(5 * mu / 202)
     assert rates.memory == pytest.approx(0.5 / 64)
     assert rates.moved == pytest.approx(0.4 / 64)
+
+
+def test_the_weights_and_the_unit_change_gradually_with_the_share_of_pairs() -> None:
+    """From the best few and μ_eff with n = d to even weights and 1/Σ w² with n = d/2."""
+    d = 40
+    rows = {n: RkNES.default_utilities(n, d) for n in (20, 30, 40)}
+    evenly, best_few = rows[20][0], logarithmic(40, zero_sum=True)
+    np.testing.assert_array_equal(evenly, rows[20][1])
+    np.testing.assert_allclose(rows[40][0], best_few)
+    middle = 2 / 3 * logarithmic(30, zero_sum=True) + rows[30][1] / 3  # 20 of 30 samples are in pairs
+    np.testing.assert_allclose(rows[30][0], middle)
+    for n, share in ((20, 0.0), (30, 2 / 3), (40, 1.0)):
+        power = float(rows[n][0] @ rows[n][0])
+        rates = rates_of(power, 0.0, n, d, 1.0, 1.0, 1.0, 1.0)
+        unit = rates.gain_p**2 / (1 - rates.keep_p**2)
+        assert unit == pytest.approx(rates.mu**share / power ** (1 - share))
 
 
 @pytest.mark.parametrize(("rank", "growing"), [((1, 0), 1), ((0, 2), 0), (3, 2), ((2, 3), 2)])

@@ -31,10 +31,10 @@ class HostNoise:
         return self._array_type.array(self._source.rows(generation, start, stop))
 
     def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array | Pairs:
-        """Return the same, half of it if the other half are the opposites."""
+        """Return the same in its shortest form, without opposites."""
         drawn = self._source.draw(generation, start, stop)
         return (
-            Pairs(self._array_type.array(drawn.rows))
+            Pairs(self._array_type.array(drawn.rows), drawn.count)
             if isinstance(drawn, Pairs)
             else self._array_type.array(drawn)
         )
@@ -90,9 +90,10 @@ class DeviceDirections(OrthogonalDirections):
         return pieces[0] if len(pieces) == 1 else namespace(pieces[0]).concat(pieces)
 
     def draw(self, generation: int, start: int, stop: int, _: object = None) -> Array | Pairs:
-        """Return the same as ``rows``, half of them if the other half are the opposites."""
-        whole = self.pairs and start == 0 and stop == 2 * self.pairs
-        return Pairs(self.rows(generation, 0, self.pairs)) if whole else self.rows(generation, start, stop)
+        """Return the same in its shortest form, without opposites."""
+        if not self.pairs or start > 0 or stop < self.per_generation:
+            return self.rows(generation, start, stop)
+        return Pairs(self.rows(generation, 0, self.fresh), self.pairs)
 
     def _block_rows(self, number: int, row: int, count: int) -> Array:
         if number != self._current_block:

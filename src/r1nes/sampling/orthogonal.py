@@ -3,10 +3,16 @@
 Independent samples cover some directions twice and others hardly at all. Here directions come in blocks of d
 vectors that are orthogonal and have length √d, so every block covers the space evenly: Σ yyᵀ = d I, exactly.
 
-With few variables, each direction is paired with its opposite in the same generation, which saves
-evaluations. With many variables, pairing would double the cost of covering the space, so directions are not
-paired. If a generation has more than d pairs, their lengths are those of normal vectors: a search that covers
-the space in every generation could not detect from one length alone that its steps are too long.
+A generation of n samples has n − m different directions, and its last m samples are the opposites of the
+first m:
+
+    m = n − ⌈d/2⌉, at least 0 and at most ⌊n/2⌋
+
+With few variables, d ≤ n, all directions come in pairs, which saves evaluations. With many, d ≥ 2n, none do,
+because pairs would double the cost of covering the space. In between, two generations cover the space, and
+the samples that this does not need are opposites. If a generation has more than d pairs, their lengths are
+those of normal vectors: a search that covers the space in every generation could not detect from one length
+alone that its steps are too long.
 
 Up to ``DENSE`` variables a block is a random orthogonal matrix. For more variables, row r of a block is
 
@@ -27,39 +33,60 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from r1nes.arrays import Array
+from r1nes.arrays import Array, namespace
 from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.gaussian import GaussianNoise
 
 DENSE = 8
-PAIRED = 2  # directions are paired with their opposites up to d = PAIRED · n
 TABLE = 2**14  # numbers; as many small blocks are generated at a time as fit
 
 
-def paired(n: int, d: int) -> bool:
-    """Return whether ``n`` samples in ``d`` dimensions pair each direction with its opposite."""
-    return d <= PAIRED * n
+def pairs_of(n: int, d: int) -> int:
+    """Return m: how many of ``n`` samples in ``d`` dimensions are the opposites of others."""
+    return min(n // 2, max(0, n - (d + 1) // 2))
 
 
 class Pairs(NamedTuple):
-    """Directions that are followed by their opposites."""
+    """Directions, followed by the opposites of the first ``count`` of them, which are not stored."""
 
     rows: Array
+    count: int
 
 
 def as_pairs(noise: Any) -> Any:
-    """Return ``noise`` as pairs, if its rows are directions followed by their opposites."""
-    if type(noise) is not np.ndarray or not paired(*noise.shape) or len(noise) % 2:
+    """Return ``noise`` as pairs, if its last m rows are the opposites of the first m."""
+    if type(noise) is not np.ndarray or not (m := pairs_of(*noise.shape)):
         return noise
-    m = len(noise) // 2
-    return Pairs(noise[:m]) if np.array_equal(noise[m:], -noise[:m]) else noise
+    return Pairs(noise[:-m], m) if np.array_equal(noise[-m:], -noise[:m]) else noise
 
 
 def rows_of(noise: Any) -> Any:
-    """Return the directions in ``noise``, one per row; of pairs only the first ones."""
+    """Return the directions in ``noise``, one per row, without the opposites."""
     if isinstance(noise, ShiftedSequence):
         return noise.rows()
     return noise.rows if isinstance(noise, Pairs) else noise
+
+
+def points_like(noise: Any) -> Array:
+    """Return an uninitialised NumPy array for the points of ``noise``."""
+    Y = rows_of(noise)
+    return np.empty((len(Y) + (noise.count if isinstance(noise, Pairs) else 0), Y.shape[1]), Y.dtype)
+
+
+def around(mean: Array, moved: Array, noise: Any, out: Array | None = None) -> Array:
+    """Return ``mean`` + ``moved`` and, for the opposites in ``noise``, ``mean`` − ``moved``, one per row.
+
+    NumPy arrays are written into ``out`` if given.
+    """
+    fresh, m = len(moved), noise.count if isinstance(noise, Pairs) else 0
+    if type(moved) is not np.ndarray:
+        above = mean + moved
+        return namespace(moved).concat([above, mean - moved[:m]]) if m else above
+    X = np.empty((fresh + m, moved.shape[1]), moved.dtype) if out is None else out
+    np.add(mean, moved, out=X[:fresh])
+    if m:
+        np.subtract(mean, moved[:m], out=X[fresh:])
+    return X
 
 
 def folded(noise: Any, utilities: Array) -> tuple[Array, Array, tuple[float, float, int]]:
@@ -68,11 +95,14 @@ def folded(noise: Any, utilities: Array) -> tuple[Array, Array, tuple[float, flo
     The opposite of a direction counts against it in the mean, and with it in the covariance.
     """
     of_mean, w = (utilities[0], utilities[1]) if utilities.ndim == 2 else (utilities, utilities)
-    n, sums = len(w), (float(of_mean.dot(of_mean)), float(np.add.reduce(w)), len(w))  # faster than @ and sum
+    sums = float(of_mean.dot(of_mean)), float(np.add.reduce(w)), len(w)  # faster than @ and sum
     if not isinstance(noise, Pairs):
         return of_mean, w, sums
-    m = n // 2
-    return of_mean[:m] - of_mean[m:], w[:m] + w[m:], sums
+    m = noise.count
+    differences, both = of_mean[:-m].copy(), w[:-m].copy()
+    differences[:m] -= of_mean[-m:]
+    both[:m] += w[-m:]
+    return differences, both, sums
 
 
 class OrthogonalDirections:
@@ -83,7 +113,8 @@ class OrthogonalDirections:
     ) -> None:
         """Set up the directions of ``seed`` without drawing any numbers."""
         self.width, self.dtype, self.per_generation = width, dtype, per_generation
-        self.pairs = per_generation // 2 if paired(per_generation, width) else 0  # per generation
+        self.pairs = pairs_of(per_generation, width)  # per generation
+        self.fresh = per_generation - self.pairs  # directions that are not opposites, per generation
         self.compiled = False  # whether compiled code expands the directions from their compact form
         self.rows_at_once = width * max(1, TABLE // width**2)
         self._table_fits = width <= DENSE or width**2 <= TABLE or self.pairs > width
@@ -119,9 +150,9 @@ class OrthogonalDirections:
     ) -> Array | Pairs | ShiftedSequence:
         """Return the directions of samples ``start`` to ``stop`` − 1 in their shortest form; read-only."""
         if self.pairs:
-            if start > 0 or stop != 2 * self.pairs:  # not a generation of whole pairs
+            if start > 0 or stop < self.per_generation:
                 return self.rows(generation, start, stop)
-            return Pairs(self._consecutive((generation - 1) * self.pairs, self.pairs, None))
+            return Pairs(self._consecutive((generation - 1) * self.fresh, self.fresh, None), self.pairs)
         shifts = self.shifts(generation, start, stop)
         if shifts is not None:
             return shifts
@@ -160,11 +191,10 @@ class OrthogonalDirections:
 
     def _locate(self, number: int) -> tuple[int, int, int]:
         """Return the row and sign of a direction, and the number of consecutive rows from there on."""
-        if not self.pairs:
-            return number, 1, self.rows_at_once
-        chunk, place = divmod(number, 2 * self.pairs)
-        side, row = divmod(place, self.pairs)
-        return chunk * self.pairs + row, 1 - 2 * side, self.pairs - row
+        generation, i = divmod(number, self.per_generation)
+        is_opposite, row = divmod(i, self.fresh)
+        rows = self.pairs if is_opposite else self.fresh
+        return generation * self.fresh + row, 1 - 2 * is_opposite, rows - row
 
     def _fill(self, out: Array, block: int, row: int) -> None:
         if self._table_fits:

@@ -51,11 +51,11 @@ class Stream:
         if (shifts := self._shifts()) is not None:
             yield shifts, list(range(n))
             return
-        pairs = source.pairs if isinstance(source, OrthogonalDirections) and n == 2 * source.pairs else 0
+        pairs = source.pairs if isinstance(source, OrthogonalDirections) else 0
         out = None
-        for i in range(pairs or n):
+        for i in range(n - pairs):
             out = source.rows(generation, i, i + 1, out)
-            yield (Pairs(out), [i, i + pairs]) if pairs else (out, [i])
+            yield (Pairs(out, 1), [i, n - pairs + i]) if i < pairs else (out, [i])
 
     def noise(self) -> Any:
         """Return all of the noise at once."""

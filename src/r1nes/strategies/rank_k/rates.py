@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from r1nes.arrays import Array, ArrayType
+from r1nes.sampling.orthogonal import pairs_of
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
@@ -74,7 +75,6 @@ def rates_of(
     total: float,
     n: int,
     d: int,
-    paired: bool,
     mean: float,
     sigma: float,
     layer: float,
@@ -86,7 +86,8 @@ def rates_of(
     """
     mu = 1 / (power + 1 / n)
     c_sigma, c_path = (mu + 2) / (d + mu + 5), min(1.0, 0.6 / math.sqrt(d))
-    unit = mu if paired else 1 / power  # without selection 1/power keeps ‖p_σ‖ at its expected length
+    share = 2 * pairs_of(n, d) / n  # of the samples that are one of a pair
+    unit = mu**share * power ** (share - 1)  # without selection 1/power keeps ‖p_σ‖ at its expected length
     return Rates(
         total=total + 1 / mu,
         mu=mu,

@@ -117,7 +117,7 @@ def measure(V: Array, p: Array, q: Array, s: Array, g: Array, past: Array, rates
 
 @one_text
 def aim(c: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rates) -> Any:
-    """Return e and h of the diagonal, the growth of log σ, and how ``combine`` adds rows of V to the paths."""
+    """Return e and h of the diagonal, the growth of log σ, and how ``combine`` adds V to the paths."""
     p_power, trace, of_past, agreement, past_power, along_s, along_q = sums
     excess, stretch = sqrt(p_power) / rates.expected, xp.exp(c)
     growth = least(rates.damping * (excess - 1), FASTEST)
@@ -215,7 +215,8 @@ def agree(state: State, Y: Array, w: Array, sums: Any, luck: float, rates: Rates
 
 @one_text
 def learn(state: State, V: Array, c: Array, q: Array, Y: Array, w: Array, ahead: Array, delta: Array,
-          trace: float, h: float, h_diagonal: float, change: float, rates: Rates, slots: Slots) -> Any:  # fmt: skip
+          trace: float, h: float, h_diagonal: float, change: float, rates: Rates,
+          slots: Slots) -> Any:  # fmt: skip
     """Return the next mean, B, V, c and q for a full base: (7) to (9) and (11)."""
     k, m, d, rate = c.shape[0], Y.shape[0], Y.shape[1], 0.5 * rates.full * h
     A, grown = rate * w, xp.exp(delta)

@@ -6,8 +6,8 @@ the path p_σ, and the path q of the mean is one more sample; the mean also drif
 
 Instead of normal vectors the y are orthogonal directions (``sampling.orthogonal``): d of them in a row carry
 as much information about f as 1.5 d independent ones. The weights fall evenly from the best rank to the
-worst, because a bad sample tells as much about its direction as a good one; only where samples come in pairs
-does the mean follow the best few.
+worst, because a bad sample tells as much about its direction as a good one; the more samples come in pairs,
+the more the mean follows the best few.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, array_type_of, host, library_of, like, namespace
-from r1nes.arrays.tiles import TILE, column_slices
+from r1nes.arrays.tiles import BLOCK, column_slices
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.compact import ShiftedSequence
-from r1nes.sampling.orthogonal import Pairs, as_pairs, folded, paired, rows_of
+from r1nes.sampling.orthogonal import Pairs, around, as_pairs, folded, pairs_of, points_like, rows_of
 from r1nes.strategies.protocol import Method, Strategy
 from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of
 from r1nes.strategies.rank_k.step import offsets, orthonormal, step_diagonal, step_full, whole_offsets
@@ -69,8 +69,9 @@ class RkNES(Method):
         B = np.eye(d, dtype=dtype) if full else np.ones(d, dtype)
         V, zeros = orthonormal(V, V @ V.T), np.zeros(d, dtype)
         state = State(mean, sigma * B, V, c, zeros, zeros, 0 * B, 0.0, 0.0, 0.0, math.log(sigma), 0)
-        relative = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base
-        return RankKGaussian(state, growing, *relative)
+        return RankKGaussian(
+            state, growing, (self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base)
+        )
 
     def _is_full(self, d: int) -> bool:
         return self.base == "full" or (self.base == "auto" and d <= LARGEST_FULL)
@@ -92,7 +93,8 @@ class RkNES(Method):
         """Return a row of weights for the mean, and one for the covariance."""
         best_few = logarithmic(n, zero_sum=True)
         evenly = linear(n, like=best_few)
-        return np.stack([best_few if paired(n, d) else evenly, evenly])
+        share = 2 * pairs_of(n, d) / n
+        return np.stack([(1 - share) * evenly + share * best_few, evenly])
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -101,10 +103,7 @@ class RankKGaussian(Strategy):
 
     state: State
     growing: int  # how many directions grow
-    rate_mean: float  # η_μ
-    rate_sigma: float  # relative to the default of the step size
-    rate_shape: float  # relative to the default of V and c
-    rate_base: float  # relative to the default of B
+    relative: tuple[float, float, float, float]  # rates of μ, σ, the layer and B, relative to their defaults
     compiled: bool = False  # whether numba compiles the arithmetic
 
     @property
@@ -121,25 +120,12 @@ class RankKGaussian(Strategy):
         mean, B, V, c = self.state[:4]
         if isinstance(noise, ShiftedSequence) and B.ndim == 1:
             return noise.points(mean, B, V, np.expm1(c), out)
-        Y, mirrored = rows_of(noise), isinstance(noise, Pairs)
-        if type(Y) is not np.ndarray:
-            moved = whole_offsets.of(self._library)(B, V, c, Y)
-            above = mean + moved
-            return namespace(Y).concat([above, mean - moved]) if mirrored else above
-        m, d = Y.shape
-        X = np.empty((2 * m if mirrored else m, d), Y.dtype) if out is None else out
-        if B.ndim == 2 or Y.size <= TILE:
-            moved = whole_offsets.of(self._library)(B, V, c, Y)
-            np.add(mean, moved, out=X[:m])
-            if mirrored:
-                np.subtract(mean, moved, out=X[m:])
-            return X
-        P = np.expm1(c) * (Y @ V.T)
-        for t in column_slices(m, d):
-            moved = offsets(B[t], V[:, t], P, Y[:, t])
-            np.add(mean[t], moved, out=X[:m, t])
-            if mirrored:
-                np.subtract(mean[t], moved, out=X[m:, t])
+        Y = rows_of(noise)
+        if B.ndim == 2 or type(Y) is not np.ndarray or Y.size <= BLOCK:
+            return around(mean, whole_offsets.of(self._library)(B, V, c, Y), noise, out)
+        X, P = points_like(noise) if out is None else out, np.expm1(c) * (Y @ V.T)
+        for t in column_slices(*Y.shape, size=BLOCK):
+            around(mean[t], offsets(B[t], V[:, t], P, Y[:, t]), noise, X[:, t])
         return X
 
     def update(self, noise: Array | Pairs | ShiftedSequence, utilities: Array) -> Self:
@@ -161,34 +147,28 @@ class RankKGaussian(Strategy):
 
     def accumulate(self, moments: Moments, noise: Any, utilities: Array) -> Moments:
         """Return the ``moments`` with some samples added."""
-        of_mean, w, (power, total, n) = folded(noise, utilities)
-        Y = noise if isinstance(noise, ShiftedSequence) else rows_of(noise)
-        moments.add(self.state.V, Y, of_mean, w)
-        moments.power, moments.total, moments.n = moments.power + power, moments.total + total, moments.n + n
+        moments.add(self.state.V, noise, utilities)
         return moments
 
     def step(self, moments: Moments) -> Self:
         """Return the next distribution, given the ``moments`` of all samples."""
         if not moments.power:
             return self
-        advance, constants = (
-            advance_in_tiles(self._library),
-            self._constants(moments.power, moments.total, moments.n),
-        )
+        constants = self._constants(moments.power, moments.total, moments.n)
+        advance = advance_in_tiles(self._library)
         return self._next(advance(self.state, moments.rows, moments.squares, moments.luck, *constants))
 
     def _constants(self, power: float, total: float, n: int) -> tuple[Rates, Slots]:
         """Return the numbers of a step that do not depend on the samples."""
-        mean, relative = self.mean, (self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base)
-        rates = rates_of(power, total, n, len(mean), paired(n, len(mean)), *relative)
+        mean = self.mean
+        rates = rates_of(power, total, n, len(mean), *self.relative)
         kind = mean.dtype if type(mean) is np.ndarray else array_type_of(mean)
         slots = slots_of(self.growing, len(self.state.c), rates.layer, kind)
         return (numbers_like(rates, kind) if self._library == "jax" else rates), slots
 
     def _next(self, stepped: tuple[Any, ...]) -> Self:
         state = State._make((*stepped[:7], *map(float, stepped[7:]), self.state.age + 1))
-        relative = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base
-        return type(self)(state, self.growing, *relative, self.compiled)
+        return type(self)(state, self.growing, self.relative, self.compiled)
 
     def shrunk(self, factor: float) -> Self:
         """Return the same shape with σ divided by ``factor``."""

@@ -11,6 +11,7 @@ import numpy as np
 from r1nes.arrays import Array, library_of, like
 from r1nes.arrays.tiles import BLOCK, column_slices, tiled
 from r1nes.sampling.compact import ShiftedSequence
+from r1nes.sampling.orthogonal import folded, rows_of
 from r1nes.strategies.rank_k.step import advance, combine, measure, settle, shift, weighted_sums
 
 ROWS = 64  # of a tile: about as many as a step has in use
@@ -27,11 +28,12 @@ class Moments:
     luck: float = 0.0  # Σ w² of the covariance's, one per direction
     n: int = 0  # samples
 
-    def add(self, V: Array, Y: Any, of_mean: Array, w: Array) -> None:
-        """Add the samples of the directions Y."""
-        if isinstance(Y, ShiftedSequence):
-            rows, squares = Y.weighted_sums(V, of_mean, w)
-        elif library_of(Y) == "numpy":
+    def add(self, V: Array, noise: Any, utilities: Array) -> None:
+        """Add the samples of ``noise``."""
+        of_mean, w, (power, total, n) = folded(noise, utilities)
+        if isinstance(noise, ShiftedSequence):
+            rows, squares = noise.weighted_sums(V, of_mean, w)
+        elif library_of(Y := rows_of(noise)) == "numpy":
             P, d = Y @ V.T, Y.shape[1]
             rows, squares = np.empty((len(V) + 1, d), Y.dtype), np.empty(d, Y.dtype)
             for t in column_slices(*Y.shape, size=BLOCK):
@@ -43,6 +45,7 @@ class Moments:
             self.squares + squares,
             self.luck + float(w @ w),
         )
+        self.power, self.total, self.n = self.power + power, self.total + total, self.n + n
 
 
 @cache
