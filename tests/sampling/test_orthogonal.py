@@ -80,7 +80,11 @@ def test_draw_returns_the_rows(d: int, n: int) -> None:
     for generation in range(1, generations, 1 + generations // 300):
         drawn = source.draw(generation, 0, n, drawn)
         assert isinstance(drawn, Pairs) == (source.pairs > 0)
-        rows = np.concatenate([drawn.rows, -drawn.rows[: drawn.count]]) if isinstance(drawn, Pairs) else drawn
+        rows = (
+            np.concatenate([drawn.rows, -drawn.rows[: drawn.opposites]])
+            if isinstance(drawn, Pairs)
+            else drawn
+        )
         assert_array_equal(rows, other.rows(generation, 0, n))
 
 

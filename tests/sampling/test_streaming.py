@@ -18,7 +18,7 @@ METHODS = sorted(STRATEGIES)
 @pytest.mark.parametrize(
     ("bounds", "settings"), [(None, {}), ([(-1.5, 2.5)] * 6, {}), (None, {"popsize": 5})]
 )
-def test_a_stream_gives_the_same_run(method: str, bounds: Any, settings: dict[str, int]) -> None:
+def test_a_stream_gives_the_same_run(method: str, bounds: Any, settings: dict[str, Any]) -> None:
     x0 = np.linspace(-1, 2, 6)
     close = 1e-7 if method == "rknes" else 1e-10  # rknes magnifies rounding
     whole, streamed = (Optimizer(x0, 0.5, method=method, bounds=bounds, rng=1, **settings) for _ in range(2))

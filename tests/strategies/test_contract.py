@@ -44,7 +44,7 @@ def arrays_of(strategy: Strategy) -> dict[str, Array]:
     values: dict[str, Any] = {field.name: getattr(strategy, field.name) for field in fields(strategy)}
     if "state" in values:
         values |= values.pop("state")._asdict()
-    return {name: np.array(value) for name, value in values.items()}
+    return {name: np.array(value) for name, value in values.items() if not isinstance(value, tuple)}
 
 
 @pytest.mark.parametrize("method", METHODS)

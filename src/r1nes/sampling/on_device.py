@@ -34,7 +34,7 @@ class HostNoise:
         """Return the same in its shortest form, without opposites."""
         drawn = self._source.draw(generation, start, stop)
         return (
-            Pairs(self._array_type.array(drawn.rows), drawn.count)
+            Pairs(self._array_type.array(drawn.rows), drawn.opposites)
             if isinstance(drawn, Pairs)
             else self._array_type.array(drawn)
         )

@@ -47,10 +47,10 @@ def pairs_of(n: int, d: int) -> int:
 
 
 class Pairs(NamedTuple):
-    """Directions, followed by the opposites of the first ``count`` of them, which are not stored."""
+    """Directions, followed by the opposites of the first few, which are not stored."""
 
     rows: Array
-    count: int
+    opposites: int  # how many
 
 
 def as_pairs(noise: Any) -> Any:
@@ -70,7 +70,7 @@ def rows_of(noise: Any) -> Any:
 def points_like(noise: Any) -> Array:
     """Return an uninitialised NumPy array for the points of ``noise``."""
     Y = rows_of(noise)
-    return np.empty((len(Y) + (noise.count if isinstance(noise, Pairs) else 0), Y.shape[1]), Y.dtype)
+    return np.empty((len(Y) + (noise.opposites if isinstance(noise, Pairs) else 0), Y.shape[1]), Y.dtype)
 
 
 def around(mean: Array, moved: Array, noise: Any, out: Array | None = None) -> Array:
@@ -78,7 +78,7 @@ def around(mean: Array, moved: Array, noise: Any, out: Array | None = None) -> A
 
     NumPy arrays are written into ``out`` if given.
     """
-    fresh, m = len(moved), noise.count if isinstance(noise, Pairs) else 0
+    fresh, m = len(moved), noise.opposites if isinstance(noise, Pairs) else 0
     if type(moved) is not np.ndarray:
         above = mean + moved
         return namespace(moved).concat([above, mean - moved[:m]]) if m else above
@@ -98,7 +98,7 @@ def folded(noise: Any, utilities: Array) -> tuple[Array, Array, tuple[float, flo
     sums = float(of_mean.dot(of_mean)), float(np.add.reduce(w)), len(w)  # faster than @ and sum
     if not isinstance(noise, Pairs):
         return of_mean, w, sums
-    m = noise.count
+    m = noise.opposites
     differences, both = of_mean[:-m].copy(), w[:-m].copy()
     differences[:m] -= of_mean[-m:]
     both[:m] += w[-m:]

@@ -172,8 +172,9 @@ def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strateg
         )
 
     def converted(value: Any, like: Any) -> Any:
-        if isinstance(like, tuple):  # a NamedTuple, which a checkpoint stores as a tuple
-            return type(like)(*(converted(*pair) for pair in zip(value, like, strict=True)))
+        if isinstance(like, tuple):
+            values = (converted(*pair) for pair in zip(value, like, strict=True))
+            return getattr(like, "_make", tuple)(values)  # a checkpoint stores a NamedTuple as a tuple
         return array_type.array(value) if isinstance(value, np.ndarray) else value
 
     return replace(strategy, **{name: converted(changes.get(name, old), old) for name, old in state.items()})

@@ -53,6 +53,6 @@ def advance_in_tiles(library: str) -> Any:
     """Return ``advance`` for many variables, whose passes over columns NumPy and numba do in tiles."""
     if library not in ("numpy", "numba"):
         return advance.of(library)
-    counts = {measure: 6, combine: 3, shift: 4, settle: 8}  # arguments that have columns
+    counts: dict[Any, int] = {measure: 6, combine: 3, shift: 4, settle: 8}  # arguments that have columns
     passes = {text.__name__: tiled(text.of(library), n, ROWS) for text, n in counts.items()}
     return advance.bound("numpy", **passes)
