@@ -190,14 +190,14 @@ class Optimizer:
     @property
     def result(self) -> OptimizeResult:
         """The run so far: the best point ever evaluated, its value, and whether and why the run ended."""
-        counts, stopping = self.counts, self._stopping
+        counts = self.counts
         result: OptimizeResult = OptimizeResult()
         result.update(
             x=copied(counts.best_x),
             fun=counts.best,
             nfev=counts.nfev,
             nit=counts.earlier + counts.generation,
-            **stopping.outcome(counts.nfev),
+            **self.outcome(),
             sigma=self.strategy.sigma,
             nan_count=counts.nan_count,
             restarts=counts.restart,
@@ -205,6 +205,15 @@ class Optimizer:
             choices=dict(self.settings.choices),
         )
         return result
+
+    def outcome(self) -> dict[str, Any]:
+        """Return the entries of ``result`` that say whether and why this run ended."""
+        return self._stopping.outcome(self.counts.nfev)
+
+    @property
+    def is_best(self) -> bool:
+        """Whether no earlier run of the same search found a lower value."""
+        return self._stopping.best <= self.counts.best
 
     def inherit(self, ended: Optimizer) -> None:
         """Take over the counts, the best point and the clock of a run that ``ended``."""

@@ -135,7 +135,7 @@ class Stopping:
         """Set the windows; a distribution adapts its shape within about 30 evaluations per variable."""
         window = 10 + math.ceil(30 * self.dim / self.popsize)
         self.bests = deque(maxlen=window)
-        self.era_length = 100 + 5 * window
+        self.era_length = 50 + 3 * window
         self.largest = float(np.finfo(self.dtype).max) ** 0.25  # where squares of squares overflow
 
     def observe(self, ranked: Array, generation: int, strategy: Strategy) -> float:

@@ -158,6 +158,11 @@ class Method(ABC):
         """Return what is chosen for settings whose default depends on the number of variables, and why."""
         return {}
 
+    def slowed(self, factor: float) -> Self:
+        """Return the method with ``rate_sigma`` divided by ``factor``; unchanged if it has no such number."""
+        rate = getattr(self, "rate_sigma", None)
+        return self if rate is None or factor == 1 else cast("Any", replace)(self, rate_sigma=rate / factor)
+
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from their defaults."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
