@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ioh
@@ -33,6 +34,18 @@ def integer_ellipsoid(X: Array) -> Array:
 
 def cone(X: Array) -> Array:
     return np.sqrt(sphere(X - 0.3))
+
+
+def affine(a: float, b: float, X: Array) -> Array:
+    return a * sphere(X) + b
+
+
+def disturbed(noise: np.random.Generator, X: Array) -> Array:
+    return sphere(X) + 0.1 * noise.random(len(X))
+
+
+def evaluated(f: Any, X: Array) -> Array:
+    return np.asarray(f(X))
 
 
 class TestTheSharpRidge:
@@ -70,7 +83,7 @@ def test_a_stuck_run_ends_early_enough_to_restart() -> None:
         f = ioh.get_problem(19, 1, 5, problem_class=ioh.ProblemClass.BBOB)
         fopt = f.optimum.y
         x0 = np.random.default_rng(1000 * seed + 5).uniform(-4, 4, 5)
-        result = solve(lambda X, f=f: np.asarray(f(X)), x0, rng=seed, ftarget=fopt + 1e-8)
+        result = solve(partial(evaluated, f), x0, rng=seed, ftarget=fopt + 1e-8)
         assert result.nfev < 8000
         assert not result.success
 
@@ -80,7 +93,7 @@ class TestScale:
     @pytest.mark.parametrize("scale", [2.0**-300, 1e-14, 1e-3, 1e14, 2.0**300])
     def test_of_the_values_changes_nothing(self, method: str, scale: float) -> None:
         """Not even where the run ends."""
-        usual, scaled = (solve(lambda X, c=c: c * sphere(X), start(4, 1), method=method) for c in (1, scale))
+        usual, scaled = (solve(partial(affine, a, 0.0), start(4, 1), method=method) for a in (1, scale))
         assert scaled.nfev == usual.nfev
         assert list(scaled.stop) == list(usual.stop)
         assert scaled.x.tobytes() == usual.x.tobytes()
@@ -88,14 +101,12 @@ class TestScale:
 
     def test_nor_does_an_offset(self) -> None:
         """Up to the digits that the offset leaves."""
-        usual, moved = (solve(lambda X, b=b: sphere(X) + b, start(4, 1), ftol=1e-6) for b in (0.0, 100.0))
+        usual, moved = (solve(partial(affine, 1.0, b), start(4, 1), ftol=1e-6) for b in (0.0, 100.0))
         assert moved.nfev == usual.nfev
         assert list(moved.stop) == list(usual.stop) == ["ftol"]
 
     def test_with_a_target_that_scales_along(self) -> None:
-        ends = [
-            solve(lambda X, c=c: c * (1 + sphere(X)), start(4, 1), ftarget=0.5 * c) for c in (1.0, 2.0**-60)
-        ]
+        ends = [solve(partial(affine, a, a), start(4, 1), ftarget=0.5 * a) for a in (1.0, 2.0**-60)]
         assert ends[0].nfev == ends[1].nfev
         assert not ends[0].success
 
@@ -159,7 +170,5 @@ class TestPlateaus:
 def test_noise_is_no_success() -> None:
     for seed in range(5):
         noise = np.random.default_rng(seed)
-        result = solve(
-            lambda X, noise=noise: sphere(X) + 0.1 * noise.random(len(X)), start(4, seed), rng=seed
-        )
+        result = solve(partial(disturbed, noise), start(4, seed), rng=seed)
         assert not result.success, result.message

@@ -6,8 +6,10 @@ many evaluations on short runs with small populations and small steps,
     n = ⌊n₀ (n_large/2n₀)^(U²)⌋,   σ = σ₀ 10^(−2U'),   at most half the evaluations of the last large run
 
 for U, U' uniform in [0, 1]. With n points instead of n₀, the learning rate of the step size is divided by
-√(n/n₀): a fast one makes a large population converge before it has explored. All runs share one budget, one clock and one best point; each has its
-own seed, derived from the seed of the first. The result has the reasons of the run that found the best point.
+√(n/n₀): with a fast one, a large population converges before it has explored.
+
+All runs share one budget, one clock and one best point; each has its own seed, derived from the seed of the
+first. The result has the reasons of the run that found the best point.
 
 A. Auger, N. Hansen: A restart CMA evolution strategy with increasing population size, CEC 2005.
 N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.
@@ -139,7 +141,7 @@ class Search:
         optimizer = state["optimizer"]
         self.optimizer = Optimizer.from_state(
             {**optimizer, "settings": {**optimizer["settings"], **limits}},
-            _slower(self.settings, optimizer["settings"]["popsize"]),
+            type(self.settings.algorithm)(**method_settings(optimizer["settings"])),
         )
 
 
@@ -174,7 +176,8 @@ class Plan:
         if not self.is_large:
             changes["popsize"] = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))
             changes["sigma0"] = settings.sigma * 10 ** (-2 * rng.random())
-        return changes | {"method": _slower(settings, changes["popsize"])}
+        slower = settings.algorithm.slowed(math.sqrt(changes["popsize"] / n))
+        return changes | {"method": slower}
 
     def limit(self, budget: float | None) -> float | None:
         """Return the number of evaluations, counted from the start of the search, at which this run ends."""
@@ -182,11 +185,6 @@ class Plan:
             return budget
         limit = self.began + self.last_large // 2
         return limit if budget is None else min(budget, limit)
-
-
-def _slower(settings: Settings, popsize: int) -> Method:
-    """Return the method for a run with ``popsize`` points, whose step size changes more slowly."""
-    return settings.algorithm.slowed(math.sqrt(popsize / settings.size))
 
 
 def _parsed(restarts: int | str) -> tuple[str, int]:

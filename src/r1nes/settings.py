@@ -230,7 +230,8 @@ class RunSettings(Settings):
     restarts: int | str = keyword(
         "How often to restart with twice the population when a run has converged or is stuck; "
         '"bipop:9" adds short runs with small populations in between. A restart begins at x0 with sigma0, or '
-        "at a random point if all bounds are finite. All runs share one budget and one clock.",
+        "at a random point if all bounds are finite. All runs share one budget and one clock; stop gives the "
+        "reasons of the best one.",
         default=0,
     )
     vectorized: bool = keyword(
