@@ -72,13 +72,14 @@ def is_false(result: OptimizeResult, fun: Objective, first: float) -> bool:
     """Return whether a success is none: a lower value is near, or the function has no minimum to find."""
     if result.fun <= TARGET * first:
         return False
-    polished = scipy_minimize(lambda x: float(fun(x[None])[0]), result.x, method="BFGS")
-    wider = minimize(fun, result.x, sigma0=1e-3, vectorized=True, rng=1, max_evals=5_000)
+    x: Array = result.x
+    polished = scipy_minimize(lambda x: float(fun(x[None])[0]), x, method="BFGS")
+    wider = minimize(fun, x, sigma0=1e-3, vectorized=True, rng=1, max_evals=5_000)
     return not min(float(polished.fun), wider.fun) > result.fun - 1e-6 * abs(result.fun)
 
 
 def too_early(fun: Objective, x0: Array, seed: int, budget: int) -> tuple[str, bool]:
-    """Return why a run with a target ended, and whether it reaches the target within twice the evaluations."""
+    """Return why a run with a target ended, and whether it reaches it within twice the evaluations."""
     optimizer = Optimizer(x0, 2.0, rng=seed, ftarget=TARGET, max_evals=budget)
     reason, end = "", budget
     while not (reason and optimizer.nfev >= end) and optimizer.best > TARGET:

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/multimodal.py [first trial]
 
 Prints how many of 11 instances each solves to 1e-8 within 10⁵ evaluations, and the median evaluations of all
-runs, where one that failed counts as infinite. Both start at the same points with σ = 2. Requires ioh and cma;
-takes about four minutes. The settings of r1nes were chosen on trials 31 to 41.
+runs, where one that failed counts as infinite. Both start at the same points with σ = 2. Requires ioh and
+cma; takes about four minutes. The settings of r1nes were chosen on trials 31 to 41.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import math
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from typing import Any
@@ -68,7 +69,7 @@ def pycma(f: Any, x0: Array, seed: int) -> tuple[float, float]:
 
 def main(first: int) -> None:
     """Print the table for the trials from ``first``."""
-    solvers = {
+    solvers: dict[str, Callable[[Any, Array, int], tuple[float, float]]] = {
         "restarts=9": partial(ours, restarts=9),
         'restarts="bipop:9"': partial(ours, restarts="bipop:9"),
         "pycma, BIPOP": pycma,

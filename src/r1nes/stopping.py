@@ -65,8 +65,8 @@ STALLED = 1e-3  # improvement over an era, relative to the distance from the tar
 MARKS = 4  # generations a decade of σ apart that are compared
 RESOLVED = 1e3  # rounding errors; values that differ by less say nothing about the objective
 NOISY, SMOOTH = 0.5, 1.5  # powers of σ that the spread of the values follows: 0 for noise, 2 at a minimum
-LOOK = 1e4  # factor by which σ is widened to tell a sharp minimum from a ridge
-GAIN = 10.0  # improvement, in spreads of the values of a generation, that only a ridge allows
+LOOK = 1e5  # factor by which σ is widened to tell a sharp minimum from a ridge
+MOVED = 5.0  # change of the best value by that, in spreads of a generation's values, that shows a ridge
 
 
 def describe(stop: dict[str, float]) -> str:
@@ -111,7 +111,7 @@ class Stopping:
     widest: float = 0.0  # largest standard deviation so far (an upper bound, as in ``marks``)
     next_mark: float = math.inf
     marks: list[tuple[float, float]] = field(default_factory=list)  # (standard deviation, spread of values)
-    doubt: tuple[float, float] | None = None  # best value and spread when the search was widened to check
+    doubt: tuple[float, float] | None = None  # last best value and spread before the check
     ends: dict[str, float] = field(default_factory=dict)  # reasons found in the last generation
     began: float = field(default_factory=time.monotonic)
 
@@ -185,17 +185,17 @@ class Stopping:
 
         At a smooth minimum the spread of the values falls with σ². If it falls with σ, this is a sharp
         minimum or a ridge with a slope along it. Both look alike until σ is widened once: only on a ridge
-        does the search then end at a lower value. If the spread does not fall, the values are noise.
+        does the search then end at another value. If the spread does not fall, the values are noise.
         """
         power, kept = self._power(), {reason: self.ends[reason] for reason in self.ends.keys() - CONVERGED}
         if power < NOISY:
             self.ends = {"collapsed": most, **kept}
         elif self.doubt is not None:
             before, unit = self.doubt
-            if before - self.best > GAIN * unit:
+            if abs(self.bests[-1] - before) > MOVED * unit:
                 self.ends = {"collapsed": most, **kept}
         elif power < SMOOTH and self.ftarget is None and not kept and self.widest > 10 * most:
-            self.doubt, self.ends = (self.best, spread), {}
+            self.doubt, self.ends = (self.bests[-1], spread), {}
             self.bests.clear()
             return min(LOOK, self.widest / most)
         return 1.0
