@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -72,8 +73,8 @@ def is_false(result: OptimizeResult, fun: Objective, first: float) -> bool:
     """Return whether a success is none: a lower value is near, or the function has no minimum to find."""
     if result.fun <= TARGET * first:
         return False
-    x: Array = result.x
-    polished = scipy_minimize(lambda x: float(fun(x[None])[0]), x, method="BFGS")
+    x: Any = result.x
+    polished = scipy_minimize(lambda x: float(fun(np.array(x)[None])[0]), x, method="BFGS")
     wider = minimize(fun, x, sigma0=1e-3, vectorized=True, rng=1, max_evals=5_000)
     return not min(float(polished.fun), wider.fun) > result.fun - 1e-6 * abs(result.fun)
 

@@ -16,9 +16,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from importlib import import_module
 from typing import Any
 
-import cma
 import ioh
 import numpy as np
 
@@ -51,8 +51,8 @@ def ours(f: Any, x0: Array, seed: int, restarts: int | str) -> tuple[float, floa
 
 def pycma(f: Any, x0: Array, seed: int) -> tuple[float, float]:
     """Return the best value and the evaluations of pycma's BIPOP-CMA-ES."""
-    options = {"ftarget": TARGET, "maxfevals": BUDGET, "seed": seed, "verbose": -9, "verb_log": 0}
-    options["signals_filename"] = ""
+    options: dict[str, Any] = {"ftarget": TARGET, "maxfevals": BUDGET, "seed": seed, "signals_filename": ""}
+    options |= {"verbose": -9, "verb_log": 0}
     best = math.inf
 
     def watched(x: Array) -> float:
@@ -63,7 +63,7 @@ def pycma(f: Any, x0: Array, seed: int) -> tuple[float, float]:
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cma.fmin2(watched, x0, 2.0, options, restarts=9, bipop=True)
+        import_module("cma").fmin2(watched, x0, 2.0, options, restarts=9, bipop=True)
     return best, f.state.evaluations
 
 
