@@ -74,7 +74,8 @@ def is_false(result: OptimizeResult, fun: Objective, first: float) -> bool:
     if result.fun <= TARGET * first:
         return False
     x: Any = result.x
-    polished = scipy_minimize(lambda x: float(fun(np.array(x)[None])[0]), x, method="BFGS")
+    value: Any = lambda x: float(fun(x[None])[0])  # noqa: E731
+    polished = scipy_minimize(value, x, method="BFGS")
     wider = minimize(fun, x, sigma0=1e-3, vectorized=True, rng=1, max_evals=5_000)
     return not min(float(polished.fun), wider.fun) > result.fun - 1e-6 * abs(result.fun)
 

@@ -203,7 +203,7 @@ class Stopping:
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
         median = float(np.median(self.era))
-        needed = self.ftol * self._range() if self.ftarget is None else STALLED * (median - self.ftarget)
+        needed = 0.0 if self.ftarget is None else STALLED * (median - self.ftarget)
         is_stagnant = median >= self.era_median or self.era_median - median <= needed
         self.stagnant = len(self.era) if is_stagnant else 0
         self.era_median = median
