@@ -12,6 +12,7 @@ import pytest
 
 import r1nes
 from r1nes.arrays import Array
+from r1nes.restarts import Search
 from r1nes.stopping import STATUS
 from support.functions import rastrigin, sphere
 from support.runs import same
@@ -183,3 +184,33 @@ def test_minus_infinity_cannot_be_beaten() -> None:
 def test_bad_restarts_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         solve(**options)
+
+
+def test_the_result_has_the_reasons_of_the_best_run() -> None:
+    """Later runs are interrupted by the budget; the first one converged to the best point."""
+    found = 0
+    for seed in range(1, 9):
+        result = solve(rng=seed, restarts=3, max_evals=4000)
+        history = result.history
+        best_run = int(history["restart"][np.argmax(history["best"] == result.fun)])
+        if best_run < result.restarts:
+            found += 1
+            assert next(iter(result.stop)) != "max_evals"
+            assert result.status == STATUS[next(iter(result.stop))]
+            assert result.success == bool({"xtol", "ftol"} & result.stop.keys())
+    assert found
+
+
+def test_a_larger_population_changes_its_step_size_more_slowly() -> None:
+    search = Search(r1nes.Optimizer(np.ones(3), method=r1nes.RkNES(rate_sigma=0.8), rng=1), 2)
+    rates = []
+    while search.continues():
+        optimizer = search.optimizer
+        if optimizer.generation == 0:
+            rates.append(optimizer.settings.algorithm.rate_sigma)  # type: ignore[attr-defined]
+            search.restore(search.state())
+            assert search.optimizer.settings.algorithm == optimizer.settings.algorithm
+            optimizer = search.optimizer
+        X = optimizer.ask()
+        optimizer.tell(X, np.ones(len(X)))
+    np.testing.assert_allclose(rates, [0.8, 0.8 / 2**0.5, 0.4])

@@ -67,7 +67,8 @@ class TestReasons:
 
     def test_flat_at_the_end_of_the_objectives_precision(self, method: str) -> None:
         """1e9 + ‖x‖² has no digits left for the last part of the way."""
-        assert "flat" in run(lambda X: 1e9 + sphere(X), method=method, xtol=0, ftol=0)
+        stop = run(lambda X: 1e9 + sphere(X), method=method, xtol=0, ftol=0)
+        assert stop.keys() & {"flat", "stagnation"}
 
     def test_minus_infinity(self, method: str) -> None:
         stop = run(lambda X: np.where(X[:, 0] < 0, -np.inf, sphere(X)), method=method)
@@ -124,7 +125,7 @@ def test_float32_stops_too() -> None:
 @given(st.lists(st.sampled_from(sorted(MESSAGES)), min_size=1, unique=True), st.booleans())
 def test_success_means_the_target_or_else_convergence(reasons: list[str], has_target: bool) -> None:
     stop = dict.fromkeys(reasons, 1.0)
-    expected = "ftarget" in stop if has_target else bool({"xtol", "ftol", "flat"} & stop.keys())
+    expected = "ftarget" in stop if has_target else bool({"xtol", "ftol"} & stop.keys())
     assert succeeded(stop, 1e-8 if has_target else None) == expected
     assert describe(stop).count("= 1)") == len(reasons)
 

@@ -80,7 +80,7 @@ def solve(fun: Function, settings: RunSettings) -> Result:
             save = _kept(path, fun, settings, search, recorder, stack, resumes=resumes)
         early_exit = _run(search, recorder, advance, settings.callback, interrupts, save)
     result = Result()
-    result.update(search.optimizer.result)
+    result.update(search.result)
     if early_exit:
         stop = {early_exit: float(result.nit), **result.stop}
         result.update(stop=stop, status=STATUS[early_exit], message=describe(stop))

@@ -14,6 +14,7 @@ from r1nes.arrays import Array, copied, host
 from r1nes.bounds import Box
 from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
+from r1nes.plateaus import widening
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
 from r1nes.sampling.sources import source_of
@@ -161,15 +162,20 @@ class Optimizer:
             self.strategy = update_streamed(self.strategy, noise, utilities)
         else:
             self.strategy = self.strategy.update(noise, utilities)
+        self._widen(widening(ranked, self.strategy, self.settings.sigma))
         if self._box is not None:
             self.strategy = self.strategy.capped(self._box.limits)
         is_blank = self.counts.finish_generation(points, told, first, ranked)
-        self._stopping.observe(ranked, self.counts.generation, self.strategy)
+        self._widen(self._stopping.observe(ranked, self.counts.generation, self.strategy))
         if is_blank:
             raise FloatingPointError(
                 f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations "
                 f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
             )
+
+    def _widen(self, factor: float) -> None:
+        if factor > 1:
+            self.strategy = self.strategy.widened(factor)
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
@@ -184,14 +190,14 @@ class Optimizer:
     @property
     def result(self) -> OptimizeResult:
         """The run so far: the best point ever evaluated, its value, and whether and why the run ended."""
-        counts, stopping = self.counts, self._stopping
+        counts = self.counts
         result: OptimizeResult = OptimizeResult()
         result.update(
             x=copied(counts.best_x),
             fun=counts.best,
             nfev=counts.nfev,
             nit=counts.earlier + counts.generation,
-            **stopping.outcome(counts.nfev),
+            **self.outcome(),
             sigma=self.strategy.sigma,
             nan_count=counts.nan_count,
             restarts=counts.restart,
@@ -199,6 +205,15 @@ class Optimizer:
             choices=dict(self.settings.choices),
         )
         return result
+
+    def outcome(self) -> dict[str, Any]:
+        """Return the entries of ``result`` that say whether and why this run ended."""
+        return self._stopping.outcome(self.counts.nfev)
+
+    @property
+    def is_best(self) -> bool:
+        """Whether no earlier run of the same search found a lower value."""
+        return self._stopping.best <= self.counts.best
 
     def inherit(self, ended: Optimizer) -> None:
         """Take over the counts, the best point and the clock of a run that ``ended``."""
@@ -253,7 +268,7 @@ class Optimizer:
         """Restore ``state``, which must come from an Optimizer with the same settings."""
         array_type = self.settings.array_type
         self.strategy = placed(self.strategy, array_type, **state["strategy"])
-        self._stopping.restore(state["stopping"], self.strategy)
+        self._stopping.restore(state["stopping"])
         self.counts = Counts.from_state(state["counts"], array_type)
         if state["asked"]:
             self.ask()

@@ -5,8 +5,11 @@ many evaluations on short runs with small populations and small steps,
 
     n = ⌊n₀ (n_large/2n₀)^(U²)⌋,   σ = σ₀ 10^(−2U'),   at most half the evaluations of the last large run
 
-for U, U' uniform in [0, 1]. All runs share one budget, one clock and one best point; each has its
-own seed, derived from the seed of the first.
+for U, U' uniform in [0, 1]. With n points instead of n₀, the learning rate of the step size is divided by
+√(n/n₀): with a fast one, a large population converges before it has explored.
+
+All runs share one budget, one clock and one best point; each has its own seed, derived from the seed of the
+first. The result has the reasons of the run that found the best point.
 
 A. Auger, N. Hansen: A restart CMA evolution strategy with increasing population size, CEC 2005.
 N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed, GECCO 2009.
@@ -14,15 +17,18 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from r1nes.arguments import count
 from r1nes.optimizer import Optimizer
 from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings
+from r1nes.stopping import describe
 from r1nes.strategies import Method
 
 FINAL = {"ftarget", "minus_inf", "max_seconds"}  # no restart after these reasons
@@ -48,6 +54,7 @@ class Search:
         if self.doublings and self.settings.utilities is not None:
             raise ValueError("utilities must be None with restarts, because the population changes")
         self.plan = Plan()
+        self.best_end: dict[str, Any] | None = None  # how the best run ended, unless it is the current one
 
     @property
     def restarts(self) -> str:
@@ -77,14 +84,30 @@ class Search:
         if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
             return False
         changes |= {"max_evals": plan.limit(budget), "rng": seed, "compiled": settings.is_compiled}
+        if self._is_best():
+            self.best_end = ended.outcome()
         self.plan, self.optimizer = plan, Optimizer(**replace(settings, **changes).keywords())
         self.optimizer.inherit(ended)
         return True
+
+    def _is_best(self) -> bool:
+        return self.best_end is None or self.optimizer.is_best
+
+    @property
+    def result(self) -> OptimizeResult:
+        """The search so far, with the reasons of its best run and the limits that ended the last one."""
+        result = self.optimizer.result
+        if not self._is_best() and self.best_end is not None:
+            limits = {reason: value for reason, value in result.stop.items() if reason in LIMITS}
+            stop = {**self.best_end["stop"], **limits}
+            result.update(self.best_end, stop=stop, message=describe(stop))
+        return result
 
     def state(self) -> dict[str, Any]:
         """Return everything the search depends on, as plain values and arrays."""
         return {
             "restarts": self.restarts,
+            "best_end": self.best_end,
             "settings": self.settings.to_plain(),
             "plan": asdict(self.plan),
             "optimizer": self.optimizer.state(),
@@ -109,7 +132,7 @@ class Search:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore ``state``, with the current ``max_evals`` and ``max_seconds``."""
-        self.plan = Plan(**state["plan"])
+        self.plan, self.best_end = Plan(**state["plan"]), state.get("best_end")
         limits = {
             "max_evals": self.plan.limit(self.settings.max_evals),
             "max_seconds": self.settings.max_seconds,
@@ -117,7 +140,8 @@ class Search:
         }
         optimizer = state["optimizer"]
         self.optimizer = Optimizer.from_state(
-            {**optimizer, "settings": {**optimizer["settings"], **limits}}, self.settings.algorithm
+            {**optimizer, "settings": {**optimizer["settings"], **limits}},
+            type(self.settings.algorithm)(**method_settings(optimizer["settings"])),
         )
 
 
@@ -148,10 +172,12 @@ class Plan:
         if settings.edges is not None and np.isfinite(settings.edges).all():
             start = rng.uniform(*settings.edges).astype(array_type.dtype)
             changes["x0"] = array_type.array(np.clip(start, *settings.edges))  # float32 may round beyond
-        if self.is_large:
-            return {**changes, "popsize": n * 2**self.doubled}
-        small = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))
-        return {**changes, "popsize": small, "sigma0": settings.sigma * 10 ** (-2 * rng.random())}
+        changes["popsize"] = n * 2**self.doubled
+        if not self.is_large:
+            changes["popsize"] = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))
+            changes["sigma0"] = settings.sigma * 10 ** (-2 * rng.random())
+        slower = settings.algorithm.slowed(math.sqrt(changes["popsize"] / n))
+        return changes | {"method": slower}
 
     def limit(self, budget: float | None) -> float | None:
         """Return the number of evaluations, counted from the start of the search, at which this run ends."""

@@ -87,7 +87,9 @@ class Settings:
         optional(at_least_zero),
     )
     ftol: float = keyword(
-        "Stop once the best values of recent generations differ by no more than this; 0 turns this off.",
+        "Stop once the distribution has shrunk and the best values of recent generations differ by no more "
+        "than this, relative to the range of the best values of all generations or, if that is less, to the "
+        "distance from ftarget; 0 turns this off.",
         at_least_zero,
         1e-12,
     )
@@ -132,9 +134,7 @@ class Settings:
     seed: np.random.SeedSequence = field(init=False)  # rng
     is_seeded: bool = field(init=False)  # whether rng was given
     is_compiled: bool = field(init=False)  # whether numba compiles the arithmetic
-    choices: dict[str, str] = field(
-        init=False
-    )  # what was chosen where a default depends on the problem, and why
+    choices: dict[str, str] = field(init=False)  # defaults that depend on the problem, and why
 
     def __post_init__(self) -> None:
         """Check every keyword on its own, then those that depend on each other."""
@@ -230,7 +230,8 @@ class RunSettings(Settings):
     restarts: int | str = keyword(
         "How often to restart with twice the population when a run has converged or is stuck; "
         '"bipop:9" adds short runs with small populations in between. A restart begins at x0 with sigma0, or '
-        "at a random point if all bounds are finite. All runs share one budget and one clock.",
+        "at a random point if all bounds are finite. All runs share one budget and one clock; stop gives the "
+        "reasons of the best one.",
         default=0,
     )
     vectorized: bool = keyword(
@@ -269,9 +270,7 @@ class RunSettings(Settings):
 
 OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.metadata)
 KEYWORDS = {each.name: each for each in fields(RunSettings) if each.init}
-LIMITS = tuple(
-    name for name, each in KEYWORDS.items() if "limit" in each.metadata
-)  # a resumed run may change
+LIMITS = tuple(name for name, each in KEYWORDS.items() if "limit" in each.metadata)  # may change on resume
 
 
 def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[Concatenate[T, P], R]]:

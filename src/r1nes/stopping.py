@@ -1,8 +1,11 @@
 """Reasons to stop, as {name: value}.
 
 Every run ends by itself: whatever the objective does, one of the reasons below applies eventually. A limit of
-None and a tolerance of 0 are off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow`` and
-``minus_inf`` are always on.
+None and a tolerance of 0 are off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow``,
+``minus_inf`` and ``collapsed`` are always on.
+
+A run has converged if the distribution has shrunk and the values have settled. Differences of values only
+ever count relative to other differences, so that f and a f + b, a > 0, end after the same generation.
 """
 
 from __future__ import annotations
@@ -22,32 +25,58 @@ from r1nes.strategies import Strategy
 MESSAGES = {
     "ftarget": "The target value was reached",
     "xtol": "The largest standard deviation is below xtol",
-    "ftol": "The best values of recent generations differ by no more than ftol",
-    "flat": "Every point of recent generations has the same value: converged to the precision of the "
-    "objective, or sigma0 is too small to make a difference",
+    "ftol": "The best values of recent generations differ by no more than ftol, relative to all values seen",
+    "flat": "Every point of many generations had the same value, although the search was widened",
     "max_evals": "Another generation would exceed max_evals",
     "max_seconds": "The time limit was reached",
-    "stagnation": "The best values have not improved over many generations",
+    "stagnation": "The best values have hardly improved over many generations",
     "condition": "The covariance matrix is too ill-conditioned to continue",
     "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
     "minus_inf": "The objective returned -inf, which no other point can beat",
     "callback": "callback raised StopIteration",
     "interrupt": "Ctrl-C was pressed",
+    "collapsed": "The steps shrank to nothing where the values were still changing: a sharp ridge, or noise",
+}
+ADVICE = {
+    "ftarget": "",
+    "xtol": "To guard against local minima, use restarts.",
+    "ftol": "To guard against local minima, use restarts.",
+    "flat": "Use a larger sigma0, or return values that tell points apart.",
+    "max_evals": "Allow more evaluations; with a checkpoint, the same call continues the run.",
+    "max_seconds": "Allow more time; with a checkpoint, the same call continues the run.",
+    "stagnation": "Use restarts, a larger popsize or another x0.",
+    "condition": "Rescale the variables to similar ranges, or use restarts.",
+    "sigma_overflow": "Set bounds, or check the sign of the objective.",
+    "minus_inf": "Return a finite number, or NaN where there is none.",
+    "callback": "",
+    "interrupt": "With a checkpoint, the same call continues the run.",
+    "collapsed": "Use restarts or a larger popsize, or start again from x with a larger sigma0.",
 }
 STATUS = {reason: code for code, reason in enumerate(MESSAGES)}
 RUNNING = -1
-CONVERGED = {"xtol", "ftol", "flat"}
+CONVERGED = {"xtol", "ftol"}
 
 OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
+SINCE = ("highest", "widest", "next_mark", "marks", "doubt", "ends")  # not in the earliest files
 SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or d if that is more
-FLAT_GENERATIONS = 20  # generations in a row with equal values before the objective counts as constant
+FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
+SHRUNK = 1e-3  # largest standard deviation at which x counts as converged, relative to the widest
+STALLED = 1e-3  # improvement over an era, relative to the distance from the target, that is too slow
+MARKS = 4  # generations a decade of σ apart that are compared
+RESOLVED = 1e3  # rounding errors; values that differ by less say nothing about the objective
+NOISY, SMOOTH = 0.5, 1.5  # powers of σ that the spread of the values follows: 0 for noise, 2 at a minimum
+LOOK = 1e5  # factor by which σ is widened to tell a sharp minimum from a ridge
+MOVED = 5.0  # change of the best value by that, in spreads of a generation's values, that shows a ridge
 
 
 def describe(stop: dict[str, float]) -> str:
-    """Return the reasons in words."""
+    """Return the reasons in words, each with a piece of advice."""
     if not stop:
         return "The run has not ended."
-    return " ".join(f"{MESSAGES[reason]} ({reason} = {value:.6g})." for reason, value in stop.items())
+    return " ".join(
+        f"{MESSAGES[reason]} ({reason} = {value:.6g}). {ADVICE[reason]}".rstrip()
+        for reason, value in stop.items()
+    )
 
 
 def succeeded(stop: dict[str, float], ftarget: float | None) -> bool:
@@ -76,8 +105,13 @@ class Stopping:
     era_median: float = math.nan  # of the previous era
     stagnant: int = 0  # generations that were no better than as many before them
     largest: float = field(init=False)  # standard deviation beyond which arithmetic overflows
-    flat: int = 0  # generations in a row whose values were all equal
+    flat: int = 0  # generations of equal values since the last improvement
     condition: float = 1.0
+    highest: float = -math.inf  # best value of the worst generation
+    widest: float = 0.0  # largest standard deviation so far (an upper bound, as in ``marks``)
+    next_mark: float = math.inf
+    marks: list[tuple[float, float]] = field(default_factory=list)  # (standard deviation, spread of values)
+    doubt: tuple[float, float] | None = None  # last best value and spread before the check
     ends: dict[str, float] = field(default_factory=dict)  # reasons found in the last generation
     began: float = field(default_factory=time.monotonic)
 
@@ -101,30 +135,85 @@ class Stopping:
         """Set the windows; a distribution adapts its shape within about 30 evaluations per variable."""
         window = 10 + math.ceil(30 * self.dim / self.popsize)
         self.bests = deque(maxlen=window)
-        self.era_length = 1000 + 10 * window
+        self.era_length = 50 + 3 * window
         self.largest = float(np.finfo(self.dtype).max) ** 0.25  # where squares of squares overflow
 
-    def observe(self, ranked: Array, generation: int, strategy: Strategy) -> None:
-        """Record the values of a generation, best first, and check the distribution that resulted."""
+    def observe(self, ranked: Array, generation: int, strategy: Strategy) -> float:
+        """Record the values of a generation, best first, and check the distribution that resulted.
+
+        Returns:
+            The factor by which to widen the distribution, to see whether it has really converged; usually 1.
+        """
         best, worst = float(ranked[0]), float(ranked[-1])
         if best < self.best:
-            self.best = best
+            self.best, self.flat = best, 0
+        if self.highest < best < math.inf:
+            self.highest = best
         self.bests.append(best)
-        self.flat = self.flat + 1 if best == worst else 0
+        if best == worst:
+            self.flat += 1
         self.era.append(best)
         if len(self.era) >= self.era_length:
             self._compare_eras(generation)
         if generation % max(self.dim, SHAPE_GENERATIONS) == 0:  # it may cost O(d³)
             self.condition = strategy.condition()
-        self.ends = self._ends_of_search(strategy)
+        least, most = strategy.largest_std()
+        if not self.next_mark <= most <= self.widest:
+            self._mark(most, best, worst)
+        self.ends = self._ends_of_search(strategy, least, most)
+        if not CONVERGED.isdisjoint(self.ends):
+            return self._check(worst - best, most)
+        return 1.0
+
+    def _mark(self, most: float, best: float, worst: float) -> None:
+        """Keep the widest standard deviation, and how far values differ each time it has shrunk tenfold."""
+        self.widest = max(self.widest, most)
+        resolved = RESOLVED * float(np.finfo(self.dtype).eps) * max(abs(best), abs(worst))
+        if most < self.next_mark and worst - best > resolved:  # neither inf nor NaN
+            self.marks = [*self.marks[1 - MARKS :], (most, worst - best)]
+            self.next_mark = most / 10
+
+    def _power(self) -> float:
+        """Return p in spread ∝ σ^p over the last decades of σ; NaN before two of them."""
+        if len(self.marks) < 3:
+            return math.nan
+        (std, spread), *_, (last_std, last_spread) = self.marks
+        return math.log(spread / last_spread) / math.log(std / last_std)
+
+    def _check(self, spread: float, most: float) -> float:
+        """Replace a convergence that cannot be trusted; return the factor by which to look wider.
+
+        At a smooth minimum the spread of the values falls with σ². If it falls with σ, this is a sharp
+        minimum or a ridge with a slope along it. Both look alike until σ is widened once: only on a ridge
+        does the search then end at another value. If the spread does not fall, the values are noise.
+        """
+        power, kept = self._power(), {reason: self.ends[reason] for reason in self.ends.keys() - CONVERGED}
+        if power < NOISY:
+            self.ends = {"collapsed": most, **kept}
+        elif self.doubt is not None:
+            before, unit = self.doubt
+            if abs(self.bests[-1] - before) > MOVED * unit:
+                self.ends = {"collapsed": most, **kept}
+        elif power < SMOOTH and self.ftarget is None and not kept and self.widest > 10 * most:
+            self.doubt, self.ends = (self.bests[-1], spread), {}
+            self.bests.clear()
+            return min(LOOK, self.widest / most)
+        return 1.0
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
         median = float(np.median(self.era))
-        self.stagnant = len(self.era) if median >= self.era_median else 0
+        needed = 0.0 if self.ftarget is None else STALLED * (median - self.ftarget)
+        is_stagnant = median >= self.era_median or self.era_median - median <= needed
+        self.stagnant = len(self.era) if is_stagnant else 0
         self.era_median = median
         self.era_length = max(self.era_length, generation // 5)
         self.era.clear()
+
+    def _range(self) -> float:
+        """Return the range of the best values, or the distance from the target if that is less."""
+        seen = self.highest - self.best
+        return seen if self.ftarget is None else min(seen, self.best - self.ftarget)
 
     def reasons(self, nfev: int) -> dict[str, float]:
         """Return the reasons to stop after ``nfev`` evaluations; empty while the run should continue."""
@@ -150,22 +239,25 @@ class Stopping:
             "stop": stop,
         }
 
-    def _ends_of_search(self, strategy: Strategy) -> dict[str, float]:
-        """Return the reasons that follow from the distribution and from the values of recent generations."""
+    def _ends_of_search(self, strategy: Strategy, least: float, most: float) -> dict[str, float]:
+        """Return the reasons that follow from the values and from the distribution.
+
+        Its largest standard deviation lies between ``least`` and ``most``.
+        """
         stop: dict[str, float] = {}
-        least, most = strategy.largest_std()
         if not (self.xtol < least and most < self.largest):  # also if NaN
             largest_std = float(strategy.stds().max())
             if largest_std <= self.xtol:
                 stop["xtol"] = largest_std
             if not largest_std < self.largest:
                 stop["sigma_overflow"] = largest_std
-        if self.flat >= FLAT_GENERATIONS:
+        if most <= SHRUNK * self.widest and self.ftol > 0 and len(self.bests) == self.bests.maxlen:
+            tolerance = self.ftol * (seen := self._range())
+            differs = abs(self.bests[-1] - self.bests[0]) > tolerance  # cheaper than comparing all values
+            if not differs and (spread := max(self.bests) - min(self.bests)) <= tolerance:
+                stop["ftol"] = spread / seen if seen else 0.0
+        if self.flat >= FLAT_GENERATIONS and "ftol" not in stop:
             stop["flat"] = self.bests[-1]
-        elif self.ftol > 0 and len(self.bests) == self.bests.maxlen:
-            differs = abs(self.bests[-1] - self.bests[0]) > self.ftol  # cheaper than comparing all values
-            if not differs and (spread := max(self.bests) - min(self.bests)) <= self.ftol:
-                stop["ftol"] = spread
         if self.stagnant:
             stop["stagnation"] = self.stagnant
         if not self.condition < self.max_condition:
@@ -174,18 +266,18 @@ class Stopping:
 
     def state(self) -> dict[str, Any]:
         """Return the state that ``restore`` takes, including the time elapsed."""
-        observed = {name: getattr(self, name) for name in OBSERVED}
+        observed = {name: getattr(self, name) for name in (*OBSERVED, *SINCE)}
         return observed | {"bests": list(self.bests), "era": list(self.era), "seconds": self.seconds()}
 
-    def restore(self, state: dict[str, Any], strategy: Strategy) -> None:
-        """Restore ``state``, with the distribution ``strategy``."""
-        for name in OBSERVED:
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore ``state``."""
+        for name in (*OBSERVED, *(name for name in SINCE if name in state)):
             setattr(self, name, state[name])
         self.bests.extend(state["bests"])
         self.era.extend(state["era"])
         self.began = time.monotonic() - state["seconds"]
-        if self.bests:
-            self.ends = self._ends_of_search(strategy)
+        if "highest" not in state:  # an earlier version wrote the file
+            self.highest = max(filter(math.isfinite, [*self.bests, *self.era]), default=-math.inf)
 
     def seconds(self) -> float:
         """Return how long the run has taken so far."""

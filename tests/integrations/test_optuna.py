@@ -239,9 +239,9 @@ def test_it_restarts_once_it_has_converged() -> None:
         return float(trial.suggest_int("n", 0, 50) + trial.suggest_int("m", 0, 50))
 
     study = optuna.create_study(sampler=NESSampler(seed=1))
-    study.optimize(steps, n_trials=600)
+    study.optimize(steps, n_trials=1_500)
     assert study.best_value == 0
-    assert max(row for _, row in points_by_place(study)) >= 6  # the first population is six
+    assert max(row for _, row in points_by_place(study)) >= 4  # the first population is four
 
 
 def test_a_pickled_sampler_resumes_its_run() -> None:

@@ -104,6 +104,10 @@ class DiagonalGaussian(Strategy):
             *part(self.mean, self.scales, moments[0], moments[1], *rates), *rates, self.compiled
         )
 
+    def shrunk(self, factor: float) -> Self:
+        """Return the same shape with every standard deviation divided by ``factor``."""
+        return replace(self, scales=self.scales / factor)
+
     def capped(self, limits: Array) -> Self:
         """Return the distribution with every standard deviation within its limit."""
         return replace(self, scales=namespace(limits).minimum(self.scales, limits))

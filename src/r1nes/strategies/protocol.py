@@ -8,7 +8,7 @@ one moment of a run. To add your own, subclass both and pass ``method=MyMethod()
     Strategy.sigma      the step size σ          Strategy.update    noise and utilities → next distribution
     Strategy.stds       the standard deviations
 
-and, for bounded problems, ``Strategy.shrunk`` (or ``capped``).
+and, for bounded problems, ``Strategy.shrunk`` (or ``capped``). Without ``shrunk``, plateaus do not widen σ.
 """
 
 from __future__ import annotations
@@ -90,8 +90,12 @@ class Strategy(ABC):
         return self.shrunk(excess) if excess > 1 else self
 
     def shrunk(self, factor: float) -> Self:
-        """Return the same shape with σ divided by ``factor``; ``factor`` is above 1."""
+        """Return the same shape with σ divided by ``factor``; a factor below 1 widens it."""
         raise TypeError(f"{type(self).__name__} must define shrunk({factor}) to be used with bounds")
+
+    def widened(self, factor: float) -> Self:
+        """Return the same shape with σ multiplied by ``factor``; unchanged without ``shrunk``."""
+        return self if type(self).shrunk is Strategy.shrunk else self.shrunk(1 / factor)
 
     def largest_std(self) -> tuple[float, float]:
         """Return a lower and an upper bound of the largest standard deviation, at little cost."""
@@ -153,6 +157,11 @@ class Method(ABC):
     def choices(self, _: int) -> dict[str, str]:
         """Return what is chosen for settings whose default depends on the number of variables, and why."""
         return {}
+
+    def slowed(self, factor: float) -> Self:
+        """Return the method with ``rate_sigma`` divided by ``factor``; unchanged if it has no such number."""
+        rate = getattr(self, "rate_sigma", None)
+        return self if rate is None or factor == 1 else cast("Any", replace)(self, rate_sigma=rate / factor)
 
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from their defaults."""
