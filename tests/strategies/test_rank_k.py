@@ -211,7 +211,9 @@ def test_rates_are_those_of_the_documentation() -> None:
     assert rates.diagonal == pytest.approx(0.6 * mu / 8)
     assert rates.layer == pytest.approx(5 * mu / 202)
     assert rates.memory == pytest.approx(0.5 / 64)
-    assert rates.moved == pytest.approx(0.4 / 64)
+    assert rates.moved == pytest.approx(0.6 / 64)
+    assert rates.longest == 4.0
+    assert rates_of(power, 0.0, n, 9, 1.0, 1.0, 1.0, 1.0).longest == pytest.approx(1.6)
 
 
 def test_the_weights_and_the_unit_change_gradually_with_the_share_of_pairs() -> None:

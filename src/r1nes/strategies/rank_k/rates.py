@@ -95,7 +95,7 @@ def rates_of(
         gain_p=math.sqrt(c_sigma * (2 - c_sigma) * unit),
         damping=c_sigma / (0.4 * (1 + c_sigma)),
         expected=math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d)),  # E‖N(0, I)‖
-        longest=1.4 + 2 / (d + 1),
+        longest=max(1.4 + 2 / (d + 1), d / 16),
         keep_q=1 - c_path,
         gain_q=math.sqrt(c_path * (2 - c_path) * mu),
         drift=0.3 / math.sqrt(mu),
@@ -105,7 +105,7 @@ def rates_of(
         diagonal=min(0.7, 0.6 * base * mu / math.sqrt(d)),
         full=min(0.5, 1.6 * base * mu * math.sqrt(d) / ((d + 2) ** 2 + mu)),
         memory=0.5 / d,
-        moved=0.4 * min(1.0, base) / d,
+        moved=0.6 * min(1.0, base) / d,
     )
 
 

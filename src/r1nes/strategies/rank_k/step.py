@@ -40,7 +40,7 @@ moves into a full base, which frees its slots: while the base learns, or if all 
 diagonal is not what is being learnt.
 
     B ← B(I + Vᵀ(e^{κc} − 1)V),   c ← (1 − κ)c,   q ← (I + Vᵀ(e^{−κc} − 1)V)q
-    κ = 0.4/d · max(h_A, (1 − h_D) clip(c₊/2, 0, 1)),   c₊ the smallest c of a growing slot, or 0       (11)
+    κ = 0.6/d · max(h_A, (1 − h_D) clip(c₊/2, 0, 1)),   c₊ the smallest c of a growing slot, or 0       (11)
 
 The functions ``measure``, ``combine``, ``shift`` and ``settle`` work column by column, and what ``aim`` and
 ``decide`` need of the columns are sums, so that many variables can be processed in tiles (``rank_k.tiles``).
