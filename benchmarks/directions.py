@@ -54,7 +54,7 @@ def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> No
     f, axis = rotated(getattr(textbook, name))
     course = run(f, np.random.default_rng(0).uniform(-4, 4, DIM), 1.0, base="diagonal")
     nfev = [evaluations for evaluations, _, _ in course]
-    top.plot(nfev, [np.sort(s.state.c)[slot] for _, _, s in course], color=ORANGE, label="c")
+    top.plot(nfev, [np.sort(np.log(s.state.a))[slot] for _, _, s in course], color=ORANGE, label="c")
     top.axhline(level, color=BLACK, lw=0.8)
     shrinks = level < 0
     top.annotate(f"{'−' if shrinks else ''}log 1000", (0, level), xytext=(2, 3), textcoords="offset points")
@@ -71,8 +71,8 @@ def draw_axis(top: Axes, bottom: Axes, name: str, slot: int, level: float) -> No
 
 def angle(strategy: RankKGaussian, slot: int, axis: Array) -> float:
     """Return the angle between the axis and the direction in x-space: Dv if it is long, D⁻¹v if short."""
-    state, slot = strategy.state, int(strategy.state.c.argsort()[slot])
-    v = state.V[slot] * state.B ** np.sign(state.c[slot])
+    state, slot = strategy.state, int(strategy.state.a.argsort()[slot])
+    v = state.V[slot] * state.B ** np.sign(state.a[slot] - 1)
     across = v - (v @ axis) * axis
     return math.atan2(float(np.linalg.norm(across)), abs(float(v @ axis)))
 

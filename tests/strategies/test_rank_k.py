@@ -20,7 +20,7 @@ from r1nes.strategies.rank_k import RkNES
 from r1nes.strategies.rank_k import step as texts
 from r1nes.strategies.rank_k.rates import PACE, Rates, State, rates_of, slots_of
 from r1nes.strategies.rank_k.strategy import RankKGaussian
-from r1nes.strategies.rank_k.tiles import Moments
+from r1nes.strategies.rank_k.tiles import advance_in_tiles
 from support import oracles
 from support.functions import rosenbrock
 
@@ -65,7 +65,7 @@ def test_a_step_is_that_of_dense_matrices(
         for name, value in expected.items():
             found = signs * after.V if name == "V" else getattr(after, name)
             np.testing.assert_allclose(
-                found, value, atol=1e-9 * (abs(value).max() or 1.0), rtol=0, err_msg=name
+                found, value, atol=1e-9 * abs(value).max(initial=1e-9), rtol=0, err_msg=name
             )
 
 
@@ -89,15 +89,15 @@ def test_a_small_step_is_the_inverse_fisher_times_the_gradient(d: int, c: list[f
         **still | {"total": w.sum(), "mu": 1.0, "layer": tiny, "sigma": 1.0, "expected": 1.0, "memory": 0.1}
     )
     zeros, growing = np.zeros(d), sum(ci > 0 for ci in c)
-    state = State(zeros, np.ones(d), V, np.array(c), zeros, zeros, zeros, 0.0, 0.0, 0.0, 0.0, 0)
-    slots = slots_of(growing, k, tiny, np.dtype(float))._replace(pull=np.zeros(k))
-    after = State._make((*texts.step_diagonal(state, Y, 0 * w, w, rates, slots), 1))
+    state = State(zeros, np.ones(d), V, np.exp(c), zeros, zeros, zeros, zeros[:0, None], 0.0, 0.0, 0.0, 0)
+    slots = slots_of(growing, k, tiny, np.dtype(float))._replace(pull=np.ones(k))
+    after = texts.step(state, Y, 0 * w, w, None, rates, slots)
 
     pace = np.where(np.array(c) < 0, PACE, 1.0)
     turned = after.V * np.sign((after.V * V).sum(axis=1))[:, None]
     assert after.log_sigma / tiny == pytest.approx(expected[0], abs=1e-5)
     np.testing.assert_allclose(
-        (after.c - c) / tiny / pace, expected[1 : 1 + k], atol=1e-5, err_msg="the stretches"
+        (np.log(after.a) - c) / tiny / pace, expected[1 : 1 + k], atol=1e-5, err_msg="the stretches"
     )
     across = (turned - V) @ oracles.axes_across(V).T / tiny / pace[:, None]
     np.testing.assert_allclose(across.ravel(), expected[1 + k : 1 + k + k * (d - k)], atol=1e-5)
@@ -160,13 +160,26 @@ def _rounder(B: Array) -> Array:
 def test_tiles_change_nothing(generations: int, monkeypatch: pytest.MonkeyPatch) -> None:
     strategy, noise, utilities = searched(700, generations, base="diagonal", popsize=9)
     whole = strategy.update(noise, utilities).state
-    monkeypatch.setattr("r1nes.strategies.rank_k.tiles.ROWS", 2**10)
-    tiled = strategy.step(strategy.accumulate(Moments(), noise, utilities)).state
+    monkeypatch.setattr("r1nes.strategies.rank_k.strategy.LARGEST_WHOLE", 1)
+    monkeypatch.setattr("r1nes.strategies.rank_k.tiles.ROWS", 2**11)  # tiles of 128 columns
+    advance_in_tiles.cache_clear()
+    tiled = strategy.update(noise, utilities).state
+    advance_in_tiles.cache_clear()
     for name in State._fields:
         expected = np.asarray(getattr(whole, name))
-        np.testing.assert_allclose(
-            getattr(tiled, name), expected, rtol=1e-10, atol=1e-11 * (abs(expected).max() or 1), err_msg=name
-        )
+        error = 1e-11 * abs(expected).max(initial=1e-9)
+        np.testing.assert_allclose(getattr(tiled, name), expected, rtol=1e-10, atol=error, err_msg=name)
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(("d", "popsize"), [(7, 10), (40, 12)])
+def test_points_have_the_covariance_of_the_parameters(base: str, d: int, popsize: int) -> None:
+    strategy, _, _ = searched(d, 80, base=base, popsize=popsize)
+    _, B, V, a, *_ = strategy.state
+    BM = (np.diag(B) if base == "diagonal" else B) @ (np.eye(d) + V.T @ np.diag(a - 1) @ V)
+    expected = BM @ BM.T
+    np.testing.assert_allclose(strategy.cov(), expected, atol=1e-12 * abs(expected).max())
+    np.testing.assert_allclose(strategy.stds(), np.sqrt(np.diag(expected)), rtol=1e-10)
 
 
 def test_directions_in_compact_form_give_the_same_points_and_sums() -> None:
@@ -241,7 +254,7 @@ def test_slots_keep_their_signs(base: str, rank: int | tuple[int, int], growing:
         optimizer.tell(X, (X**4).sum(axis=1))
     strategy = optimizer.strategy
     assert isinstance(strategy, RankKGaussian)
-    V, c = strategy.state.V, strategy.state.c
+    V, c = strategy.state.V, np.log(strategy.state.a)
     assert (c > 0).sum() == growing
     assert (np.diff(c) <= 0.01).all(), "the largest first"
     np.testing.assert_allclose(V @ V.T, np.eye(len(c)), atol=1e-12)

@@ -190,9 +190,10 @@ def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing:
 
     A diagonal base is a matrix here, whose part off the diagonal does not learn. Rates are taken as they are.
     """
-    mean, B, V, c, q, p, past = (np.asarray(x, float) for x in state[:7])
-    full, (k, d), one = B.ndim == 2, V.shape, np.eye(V.shape[1])
-    B, past = (B, past) if full else (np.diag(B), np.diag(past))
+    mean, B, V, a, q, p, past, past_full = (np.asarray(x, float) for x in state[:8])
+    full, (k, d), one, c = B.ndim == 2, V.shape, np.eye(V.shape[1]), np.log(a)
+    B = B if full else np.diag(B)
+    past = past_full if full else np.diag(past)
     M = one + V.T @ np.diag(np.exp(c) - 1) @ V
     walk = M @ (of_mean @ Y)
 
@@ -249,7 +250,7 @@ def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing:
     moved = list[Array]()
     for row, ci in zip(rows, next_c, strict=True):
         sign = -1 if ci > 0 else 1
-        v = np.exp(sign * delta) * (exp_of_centred(sign) @ row)
+        v = exp_of_centred(sign) @ (np.exp(sign * delta) * row)
         for other in moved:
             v = v - (v @ other) * other
         moved.append(v / np.linalg.norm(v))
@@ -258,17 +259,17 @@ def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing:
     busy = min(1.0, min([ci for ci in next_c if ci > 0], default=0.0) / 2)
     kappa = r.moved * max(h_full, (1 - h_diagonal) * busy) * next_c if full else 0 * next_c
     N = one + next_V.T @ np.diag(np.exp(kappa) - 1) @ next_V
-    next_B = math.exp(change) * B @ exp_of_centred(1) @ np.diag(np.exp(delta)) @ N
+    next_B = math.exp(change) * B @ np.diag(np.exp(delta)) @ exp_of_centred(1) @ N
+    next_past = (1 - r.memory) * past + r.memory * G
     return {
         "mean": next_mean,
         "B": next_B if full else np.diag(next_B),
         "V": next_V,
-        "c": next_c - kappa,
-        "q": np.linalg.inv(N) @ (np.exp(-delta) * (exp_of_centred(-1) @ q)),
+        "a": np.exp(next_c - kappa),
+        "q": np.linalg.inv(N) @ (exp_of_centred(-1) @ (np.exp(-delta) * q)),
         "p": p,
-        "past": (1 - r.memory) * past + r.memory * G
-        if full
-        else np.diag((1 - r.memory) * past + r.memory * G),
+        "past": np.diag(next_past),
+        "past_full": next_past if full else past_full,
         "e_diagonal": np.array(e_diagonal),
         "e_full": np.array(e_full),
     }

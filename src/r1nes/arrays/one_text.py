@@ -5,7 +5,7 @@ it stands, it is a NumPy function. For another library the same code is bound to
 numba and JAX compile the result.
 
     xp            the array API namespace              number     an array of one element → a number
-    dot           the matrix product                   sqrt, exp, least, most     functions of numbers
+    dot           the matrix product                   sqrt, exp, log, least, most     functions of numbers
     join          arrays → one array                   add_product     C + AB; C may be overwritten
     svd           singular values and left vectors     powers     the squared length of each row of A
     triangle      the inverse of the Cholesky factor   total      the sum of a vector
@@ -30,11 +30,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 xp = np
-dot = np.dot
+dot = np.ndarray.dot  # faster than np.dot
 join = np.concatenate
 number = float
 total = np.add.reduce  # faster than the method
-sqrt, exp, least, most = math.sqrt, math.exp, min, max
+sqrt, exp, log, least, most = math.sqrt, math.exp, math.log, min, max
 
 
 # LAPACK called through SciPy takes a third of the time of np.linalg for a few rows.
@@ -60,6 +60,13 @@ def add_product(C: Array, A: Array, B: Array) -> Array:
 def powers(A: Array) -> Array:
     """Return the squared length of each row of A."""
     return np.vecdot(A, A)
+
+
+def diag(w: Array) -> Array:
+    """Return the matrix with the diagonal ``w``; np.diag is slower."""
+    A = np.zeros((w.size, w.size), w.dtype)
+    A.flat[:: w.size + 1] = w
+    return A
 
 
 def diagonal(A: Array) -> Array:
@@ -126,6 +133,7 @@ def _operations(library: str) -> dict[str, Any]:
         "triangle": lambda A: linalg.inv(linalg.cholesky(A)),
         "add_product": lambda C, A, B: C + A @ B,
         "powers": lambda A: space.vecdot(A, A),
+        "diag": space.diag,
         "diagonal": linalg.diagonal,
         "clip": space.clip,
     }
@@ -134,13 +142,41 @@ def _operations(library: str) -> dict[str, Any]:
 def _functions_of_numbers() -> dict[str, Any]:
     import jax.numpy as jnp
 
-    return {"sqrt": jnp.sqrt, "exp": jnp.exp, "least": jnp.minimum, "most": jnp.maximum}
+    return {"sqrt": jnp.sqrt, "exp": jnp.exp, "log": jnp.log, "least": jnp.minimum, "most": jnp.maximum}
+
+
+def _product(A: Array, B: Array) -> Array:
+    """Return AB in functions that numba compiles, where ``_implemented`` replaces it."""
+    return np.dot(A, B)
+
+
+def _implemented(A: Any, B: Any) -> Any:
+    """Return AB as numba code for arrays of these types: a loop with a vector, else a call of BLAS."""
+
+    def of_vectors(A: Array, B: Array) -> float:
+        total = 0.0
+        for j in range(A.size):
+            total += A[j] * B[j]
+        return total
+
+    def of_rows(A: Array, B: Array) -> Array:
+        out = np.zeros(B.shape[1], B.dtype)
+        for i in range(A.size):
+            for j in range(out.size):
+                out[j] += A[i] * B[i, j]
+        return out
+
+    if B.ndim == 1:
+        return of_vectors if A.ndim == 1 else lambda A, B: np.dot(A, B)
+    return of_rows if A.ndim == 1 else lambda A, B: np.dot(A, B)
 
 
 def _numba_operations() -> dict[str, Any]:
     import numba
+    from numba.extending import overload
 
     njit = numba.njit(error_model="numpy")
+    overload(_product, jit_options={"fastmath": FASTMATH}, strict=False)(_implemented)
 
     @njit
     def svd(A: Array) -> tuple[Array, Array]:
@@ -164,6 +200,8 @@ def _numba_operations() -> dict[str, Any]:
         return out
 
     return {
+        "dot": njit(lambda A, B: _product(A, B)),
+        "diag": np.diag,
         "number": njit(lambda x: x),
         "total": njit(lambda x: x.sum()),
         "svd": svd,

@@ -39,8 +39,7 @@ def tiled(function: Callable[..., Any], count: int, rows: int) -> Callable[..., 
     def in_tiles(*arguments: Any) -> tuple[Any, ...]:
         wholes, d, totals = list[Array](), arguments[0].shape[-1], None
         for t in column_slices(rows, d):
-            columns = (np.ascontiguousarray(x[..., t]) for x in arguments[:count])
-            *parts, sums = function(*columns, *arguments[count:])
+            *parts, sums = function(*(x[..., t] for x in arguments[:count]), *arguments[count:])
             wholes = wholes or [np.empty((*part.shape[:-1], d), part.dtype) for part in parts]
             for whole, part in zip(wholes, parts, strict=True):
                 whole[..., t] = part

@@ -31,9 +31,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from r1nes.arrays import Array, namespace
+from r1nes.arrays.one_text import dot, number, one_text, total
+from r1nes.arrays.tiles import BLOCK
 from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.gaussian import GaussianNoise
 
@@ -89,20 +92,27 @@ def around(mean: Array, moved: Array, noise: Any, out: Array | None = None) -> A
     return X
 
 
-def folded(noise: Any, utilities: Array) -> tuple[Array, Array, tuple[float, float, int]]:
-    """Return the weights of each direction for the mean and for the covariance; and Σ w², Σ w and n.
+def folded(noise: Any, utilities: Array, compiled: bool = False) -> Any:
+    """Return the weights of each direction for the mean and for the covariance; and (Σ w², Σ w, n).
 
     The opposite of a direction counts against it in the mean, and with it in the covariance.
     """
     of_mean, w = (utilities[0], utilities[1]) if utilities.ndim == 2 else (utilities, utilities)
-    sums = float(of_mean.dot(of_mean)), float(np.add.reduce(w)), len(w)  # faster than @ and sum
-    if not isinstance(noise, Pairs):
-        return of_mean, w, sums
-    m = noise.opposites
-    differences, both = of_mean[:-m].copy(), w[:-m].copy()
-    differences[:m] -= of_mean[-m:]
-    both[:m] += w[-m:]
-    return differences, both, sums
+    m = noise.opposites if isinstance(noise, Pairs) else 0
+    of_mean, w, power, total = fold.of("numba" if compiled else "numpy")(of_mean, w, m)
+    return of_mean, w, (power, total, len(utilities.T))
+
+
+@one_text
+def fold(of_mean: Array, w: Array, m: int) -> Any:
+    """Return the weights of each direction, the last m of which are opposites of the first; Σ w² and Σ w."""
+    power, both = number(dot(of_mean, of_mean)), number(total(w))
+    if m > 0:
+        fresh = of_mean.size - m
+        of_mean, opposite, w, again = of_mean[:fresh].copy(), of_mean[fresh:], w[:fresh].copy(), w[fresh:]
+        of_mean[:m] -= opposite
+        w[:m] += again
+    return of_mean, w, power, both
 
 
 class OrthogonalDirections:
@@ -123,7 +133,8 @@ class OrthogonalDirections:
         self._table: Array = np.empty((0, width))  # small blocks: the rows generated last
         self._first_row = 0  # the number of the first row of the table
         self._current_block = -1  # large blocks: the number of the block generated last
-        self._sequence: Array = np.empty(0)  # its √d w
+        self._sequence: Array = np.empty(0)  # its √d w, twice
+        self._windows: Array = np.empty((0, 0))  # all shifts of it, in the same memory
         self._signs = np.empty(0, np.int8)  # its s
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
@@ -202,8 +213,11 @@ class OrthogonalDirections:
             out[:] = self._table[at : at + len(out)]
         else:
             self._make_sequence(block)
-            signs = self._signs.astype(self.dtype)
-            for y, start in zip(out, self._starts(row, row + len(out)).tolist(), strict=True):
+            signs, starts = self._signs.astype(self.dtype), self._starts(row, row + len(out))
+            if out.size <= BLOCK:  # one call instead of one per row
+                np.multiply(self._windows[starts], signs, out=out)
+                return
+            for y, start in zip(out, starts.tolist(), strict=True):
                 np.multiply(self._sequence[start : start + self.width], signs, out=y)
 
     def _table_index(self, row: int, count: int) -> int:
@@ -243,6 +257,7 @@ class OrthogonalDirections:
         if block != self._current_block:
             w, signs = self._sequences(self._noise.stream(block + 1), 1)
             self._sequence, self._signs = np.append(w[0], w[0]), signs[0]
+            self._windows = sliding_window_view(self._sequence, self.width)
             self._current_block = block
 
     def _sequences(self, rng: np.random.Generator, count: int) -> tuple[Array, NDArray[np.int8]]:

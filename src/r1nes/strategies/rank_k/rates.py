@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -21,12 +22,12 @@ class State(NamedTuple):
 
     mean: Array  # μ, (d,)
     B: Array  # with the step size: (d,) or (d, d)
-    V: Array  # (k, d), the largest c first
-    c: Array  # (k,)
+    V: Array  # (k, d), the longest first
+    a: Array  # e^c, (k,)
     q: Array  # the path of the mean, (d,), in the space of My
     p: Array  # the path p_σ, (d,), whitened
-    past: Array  # s of the gates, like B
-    past_power: float  # of s off the diagonal
+    past: Array  # s of the diagonal, (d,)
+    past_full: Array  # s of a full base, (d, d); else (0, 0)
     e_diagonal: float
     e_full: float
     log_sigma: float  # the mean logarithm of B's singular values
@@ -58,27 +59,23 @@ class Rates(NamedTuple):
 class Slots(NamedTuple):
     """What sets growing slots, which come first, apart from shrinking ones."""
 
+    growing: int  # how many there are
     grows: Array  # 1 or 0
-    low: Array  # the limits of c
+    grow: Array  # True or False, a column
+    signs: Array  # 1 or −1, a column, with a 1 below it for q
+    low: Array  # the limits of a
     high: Array
-    pull: Array  # on c, per generation
+    pull: Array  # the factor of a per generation
     pace: Array  # the rate of the layer
-    root: Array  # its root
-    last: Array  # 1 in the last growing slot, which has the smallest c of these
+    paces: Array  # the geometric means of any two of them, (k, k)
     ones: Array
     one: Array  # the identity matrix
+    half: Array  # of it
 
 
 @lru_cache(maxsize=256)  # sums of the same weights in another order may differ in the last digit
 def rates_of(
-    power: float,
-    total: float,
-    n: int,
-    d: int,
-    mean: float,
-    sigma: float,
-    layer: float,
-    base: float,
+    power: float, total: float, n: int, d: int, mean: float, sigma: float, layer: float, base: float
 ) -> Rates:
     """Return the rates for weights with Σ w² = ``power`` for the mean and Σ w = ``total`` for the covariance.
 
@@ -114,11 +111,20 @@ def slots_of(growing: int, k: int, rate: float, kind: np.dtype[Any] | ArrayType)
     """Return the slots for k directions, given the rate of the layer; a dtype is NumPy's."""
     array_type = kind if isinstance(kind, ArrayType) else ArrayType("numpy", kind)
     grows = np.arange(k) < growing
-    low, high = np.where(grows, LEAST, SHORTEST), np.where(grows, LONGEST, -LEAST)
     pace = rate * np.where(grows, 1.0, PACE)
-    pull, last = rate * PULL * ~grows, np.arange(k) == growing - 1
-    slots = grows, low, high, pull, pace, np.sqrt(pace), last, np.ones(k), np.eye(k)
-    return Slots(*(array_type.array(1.0 * values) for values in slots))
+    slots = (
+        np.append(np.where(grows, 1.0, -1.0), 1.0)[:, None],
+        np.exp(np.where(grows, LEAST, SHORTEST)),
+        np.exp(np.where(grows, LONGEST, -LEAST)),
+        np.exp(rate * PULL * ~grows),
+        pace,
+        np.sqrt(np.outer(pace, pace)),
+        np.ones(k),
+        np.eye(k),
+        0.5 * np.eye(k),
+    )
+    grow = replace(array_type, dtype=grows.dtype).array(grows[:, None])
+    return Slots(growing, array_type.array(1.0 * grows), grow, *map(array_type.array, slots))
 
 
 @lru_cache(maxsize=256)

@@ -1,9 +1,9 @@
 """The equations of RkNES, written once for NumPy, numba, PyTorch and JAX.
 
-    x = μ + B M y,   M = I + Vᵀ(e^c − 1)V                                                       (1)
+    x = μ + B M y,   M = I + Vᵀ(a − 1)V,   a = e^c                                              (1)
 
 The base B includes the step size. It is a diagonal, stored as a vector, or a full matrix. The rows of V are k
-orthonormal directions, along which the layer M stretches by e^c; some only grow, the others only shrink.
+orthonormal directions, along which the layer M stretches by a; some only grow, the others only shrink.
 
 **The layer.** In whitened coordinates the natural gradient over all covariances is G = Σ w (yyᵀ − I), and the
 metric is ½ tr(G²). Over V, c and a common factor of B it is therefore the projection of G onto what these can
@@ -21,7 +21,7 @@ whitened value is ŷ = M⁻¹q.
 
     δ = ½ η_D h_D diag(Q(G + ŷŷᵀ/μ_eff − m)Q),   Q = I − VᵀtV,   t = 1 − e^{−2c} for c > 0, else 0       (6)
     E = ½ η_A h_A (G − mean)                                                                    (7)
-    B ← B e^E e^δ,   q ← e^{−δ}e^{−E}q,   v ← e^{−δ}e^{−E}v for c > 0,   v ← e^δ e^E v for c < 0         (8)
+    B ← B e^δ e^E,   q ← e^{−E}e^{−δ}q,   v ← e^{−E}e^{−δ}v for c > 0,   v ← e^E e^δ v for c < 0         (8)
 
 with m such that Σ δ = 0. By (6) the base learns across what has grown, so that base and layer do not both
 stretch one axis. By (8) long and short axes keep their direction in the space of x. E has rank n: with
@@ -39,11 +39,11 @@ under random ranks; then z and e have mean 0 and a variance near 1, whatever s i
 moves into a full base, which frees its slots: while the base learns, or if all growing slots are busy and the
 diagonal is not what is being learnt.
 
-    B ← B(I + Vᵀ(e^{κc} − 1)V),   c ← (1 − κ)c,   q ← (I + Vᵀ(e^{−κc} − 1)V)q
+    B ← B(I + Vᵀ(a^κ − 1)V),   a ← a^{1 − κ},   q ← (I + Vᵀ(a^{−κ} − 1)V)q
     κ = 0.6/d · max(h_A, (1 − h_D) clip(c₊/2, 0, 1)),   c₊ the smallest c of a growing slot, or 0       (11)
 
-The functions ``measure``, ``combine``, ``shift`` and ``settle`` work column by column, and what ``aim`` and
-``decide`` need of the columns are sums, so that many variables can be processed in tiles (``rank_k.tiles``).
+``measure``, ``combine`` and ``move`` work column by column, and ``aim`` and ``decide`` only need sums over
+the columns, so that many variables can be processed in tiles (``rank_k.tiles``).
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ from r1nes.arrays import Array
 from r1nes.arrays.one_text import (
     add_product,
     clip,
+    diag,
     diagonal,
     dot,
     exp,
     join,
     least,
+    log,
     most,
     number,
     one_text,
@@ -81,16 +83,19 @@ ROUNDING = 1e-12  # up to which the variance of g counts as 0: weights of opposi
 
 @one_text
 def offsets(B: Array, V: Array, P: Array, Y: Array) -> Array:
-    """Return BMy for each row y, given P = (e^c − 1)∘YVᵀ: (1)."""
+    """Return BMy for each row y, given P = (a − 1)∘YVᵀ: (1)."""
+    moved = dot(P, V)
+    moved += Y  # in place, because temporary arrays cost more than the arithmetic
     if B.ndim == 1:
-        return (Y + dot(P, V)) * B
-    return dot(Y + dot(P, V), B.T)
+        moved *= B
+        return moved
+    return dot(moved, B.T)
 
 
 @one_text
-def whole_offsets(B: Array, V: Array, c: Array, Y: Array) -> Array:
+def whole_offsets(B: Array, V: Array, a: Array, Y: Array) -> Array:
     """Return BMy for each row y."""
-    return offsets(B, V, (xp.exp(c) - 1.0) * dot(Y, V.T), Y)
+    return offsets(B, V, dot(Y, V.T) * (a - 1.0), Y)
 
 
 @one_text
@@ -109,25 +114,37 @@ def gate(e: float, agreement: float, power: float, variance: float, memory: floa
 
 @one_text
 def measure(V: Array, p: Array, q: Array, s: Array, g: Array, past: Array, rates: Rates) -> Any:
-    """Return the next p_σ, and its power, tr G, three sums of the past for the gate, Vs and Vq."""
+    """Return the next p_σ and s of the diagonal; and ‖p_σ‖², tr G, three sums of the old s, Vs and Vq."""
     p = rates.keep_p * p + rates.gain_p * s
     of_past = number(total(past)), number(dot(g, past)), number(dot(past, past))
-    return p, (number(dot(p, p)), number(total(g)), of_past[0], of_past[1], of_past[2], dot(V, s), dot(V, q))
+    sums = number(dot(p, p)), number(total(g)), of_past[0], of_past[1], of_past[2], dot(V, s), dot(V, q)
+    return p, past + rates.memory * (g - past), sums
 
 
 @one_text
-def aim(c: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rates) -> Any:
+def aim(a: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rates) -> Any:
     """Return e and h of the diagonal, the growth of log σ, and how ``combine`` adds V to the paths."""
     p_power, trace, of_past, agreement, past_power, along_s, along_q = sums
-    excess, stretch = sqrt(p_power) / rates.expected, xp.exp(c)
+    excess = sqrt(p_power) / rates.expected
     growth = least(rates.damping * (excess - 1), FASTEST)
     steady = excess < sqrt(1 - rates.keep_p ** (2 * age + 2)) * rates.longest  # p_σ starts at 0
-    gain, walked = rates.gain_q * steady, stretch * along_s
+    gain, walked = rates.gain_q * steady, a * along_s
     along = rates.keep_q * along_q + gain * walked
-    along_y = along / stretch
+    along_y = along / a
     agreement, past_power = agreement - trace * of_past / d, past_power - of_past * of_past / d
     e, h = gate(e, agreement, past_power, luck * 2 * (d - 1) / (d + 2), rates.memory)
     return e, h, growth, gain, (walked - along_s, along_y - along, along_y / rates.mu)
+
+
+@one_text
+def agree(s: Array, e: float, Y: Array, w: Array, sums: Any, luck: float, rates: Rates) -> Any:
+    """Return the next s, and e and h of the part off the diagonal: (10)."""
+    b, d = rates.memory, Y.shape[1]
+    after = add_product((1 - b) * s, Y.T, (b * w)[:, None] * Y)
+    power = number(dot(s.ravel(), s.ravel()))
+    agreement = (number(dot(after.ravel(), s.ravel())) - (1 - b) * power) / b - sums[3]
+    e, h = gate(e, agreement, 2 * (power - sums[4]), luck * d / (d + 2), b)
+    return after, e, h
 
 
 @one_text
@@ -138,53 +155,49 @@ def combine(V: Array, sums: Array, q: Array, gain: float, of_V: Any, rates: Rate
     ahead = rates.mean * (walk + rates.drift * q)
     q = rates.keep_q * q + gain * walk
     y = q + dot(of_V[1], V)
-    W = sums[:k] + of_V[2][:, None] * y
+    W = of_V[2][:, None] * y
+    W += sums[:k]
     return ahead, q, y, W, (dot(W, V.T), powers(W), number(dot(y, y)))
 
 
 @one_text
-def decide(c: Array, sums: Any, trace: float, growth: float, h: float, h_full: float, d: int, rates: Rates,
+def decide(a: Array, sums: Any, trace: float, growth: float, h: float, h_full: float, d: int, rates: Rates,
            slots: Slots) -> Any:  # fmt: skip
-    """Return the next c, the change of log σ, and the coefficients of ``shift``: (2) to (6)."""
+    """Return the next a, the change of log σ, and the coefficients of ``move``: (2) to (6)."""
     within, W_power, y_power = sums
-    power = trace + y_power / rates.mu
-    k, stretch = c.shape[0], xp.exp(c)
-    shrunk, kept = 1.0 / stretch, diagonal(within)
+    power, k, shrunk, kept = trace + y_power / rates.mu, a.shape[0], 1.0 / a, diagonal(within)
     t = slots.grows * (1.0 - shrunk * shrunk)
     share = t * (2.0 - t)
-    middle = (power - number(dot(share, kept))) / (d - number(dot(share, slots.ones)))
-    taken = t[:, None] * within * t + (middle * share) * slots.one
+    middle = (power - number(dot(share, kept))) / (d - number(dot(share, slots.ones)))  # m of (6)
+    level = middle * slots.one
     tau = (power - number(dot(kept, slots.ones))) / (d - k) - rates.total
     speed = 1 - SLOWER * h_full
-    root = sqrt(speed) * slots.root
-    G_V = root[:, None] * (within - (rates.total + tau) * slots.one) * root
-    a, U = svd(stretch[:, None] * (slots.one + dot(G_V, 0.125 * G_V + 0.5 * slots.one)))  # e^{½G_V}
-    turn = speed * slots.pace / (stretch - shrunk)
-    tangent = xp.abs(turn) * xp.sqrt(xp.abs(W_power - powers(within)))
-    turn = turn / xp.maximum(tangent / TURN, slots.ones)
+    G_V = (speed * slots.paces) * (within - (rates.total + tau) * slots.one)
+    turn = (speed * slots.pace) / (a - shrunk)
+    a, U = svd(a[:, None] * (slots.one + dot(G_V, 0.125 * G_V + slots.half)))  # e^{½G_V}
+    tangent = (turn * turn) * (W_power - powers(within)) * (1 / TURN**2)  # squared, in units of TURN
+    turn = turn / xp.sqrt(xp.maximum(tangent, slots.ones))
     of_W = U.T * turn
-    c = clip(xp.log(a) + slots.pull, slots.low, slots.high)
     change = rates.sigma * (growth + 0.5 * rates.layer * tau)
-    return (
-        c,
-        change,
-        (U.T - dot(of_W, within), of_W, 2.0 * t, taken, 0.5 * rates.diagonal * h, middle, slots.ones),
-    )
+    a = clip(a * slots.pull, slots.low, slots.high)
+    across = t + t, level + (within - level) * (0.5 * t)
+    return a, change, (U.T - dot(of_W, within), of_W, *across, 0.5 * rates.diagonal * h, middle)
 
 
 @one_text
-def shift(V: Array, W: Array, y: Array, g: Array, coefficients: Any, mu: float) -> Any:
-    """Return the next V in the old coordinates, δ, and Σ δ: (5) and (6)."""
-    of_V, of_W, twice_t, taken, rate, middle, ones = coefficients
-    across = twice_t[:, None] * W - dot(taken, V)
-    delta = clip(rate * (g + y * (y / mu) - middle - dot(ones, V * across)), -1.0, 1.0)
-    return dot(of_V, V) + dot(of_W, W), delta, (number(total(delta)),)
-
-
-@one_text
-def transported(V: Array, grown: Array, slots: Slots) -> Array:
-    """Return V after the diagonal of the base grew, not orthonormal: (8)."""
-    return xp.where(slots.grows[:, None] > 0.0, 1.0 / grown, grown) * V
+def move(mean: Array, B: Array, V: Array, W: Array, y: Array, g: Array, q: Array, ahead: Array,
+         coefficients: Any, factor: float, mu: float, slots: Slots) -> Any:  # fmt: skip
+    """Return the next mean, B, V and q, but for what a full base learns; and Σ δ and VVᵀ: (5), (6), (8)."""
+    of_V, of_W, twice_t, half, rate, middle = coefficients
+    across = W - dot(half, V)
+    across *= V
+    delta = clip(rate * (g + y * (y / mu) - middle - dot(twice_t, across)), -1.0, 1.0)
+    scale = xp.exp(delta)
+    V = dot(of_V, V)
+    V += dot(of_W, W)
+    V *= xp.where(slots.grow, 1.0 / scale, scale)
+    mean = mean + (B * ahead if B.ndim == 1 else dot(B, ahead))
+    return mean, B * (factor * scale), V, q / scale, (number(total(delta)), dot(V, V.T))
 
 
 @one_text
@@ -194,87 +207,54 @@ def orthonormal(V: Array, gram: Array) -> Array:
 
 
 @one_text
-def settle(mean: Array, B: Array, V: Array, q: Array, past: Array, g: Array, ahead: Array, delta: Array,
-           change: float, rates: Rates, slots: Slots) -> Any:  # fmt: skip
-    """Return the next mean, B, V, q and s over a diagonal base, and VVᵀ: (8) and (10)."""
-    grown = xp.exp(delta)
-    V = transported(V, grown, slots)
-    past = past + rates.memory * (g - past)
-    return mean + B * ahead, B * (exp(change) * grown), V, q / grown, past, (dot(V, V.T),)
-
-
-@one_text
-def agree(state: State, Y: Array, w: Array, sums: Any, luck: float, rates: Rates) -> Any:
-    """Return the next s, ‖s‖², and e and h of the part off the diagonal, for a full base: (10)."""
-    b, d = rates.memory, state.past.shape[0]
-    past = add_product((1 - b) * state.past, Y.T, (b * w)[:, None] * Y)
-    agreement = (number(dot(past.ravel(), state.past.ravel())) - (1 - b) * state.past_power) / b - sums[3]
-    e, h = gate(state.e_full, agreement, 2 * (state.past_power - sums[4]), luck * d / (d + 2), b)
-    return past, number(dot(past.ravel(), past.ravel())), e, h
-
-
-@one_text
-def learn(state: State, V: Array, c: Array, q: Array, Y: Array, w: Array, ahead: Array, delta: Array,
-          trace: float, h: float, h_diagonal: float, change: float, rates: Rates,
-          slots: Slots) -> Any:  # fmt: skip
-    """Return the next mean, B, V, c and q for a full base: (7) to (9) and (11)."""
-    k, m, d, rate = c.shape[0], Y.shape[0], Y.shape[1], 0.5 * rates.full * h
-    A, grown = rate * w, xp.exp(delta)
-    X = A[:, None] * dot(Y, Y.T)
+def learn(B: Array, V: Array, a: Array, q: Array, Y: Array, w: Array, rate: float, centre: float,
+          kappa: float, slots: Slots) -> Any:  # fmt: skip
+    """Return what a full base makes of B, V, a and q; and the change of log det B: (7) to (9) and (11)."""
+    m, A, turned = Y.shape[0], rate * w, join((V, (q / centre)[None, :]))
+    along, X = dot(turned, Y.T), A[:, None] * dot(Y, Y.T)
     X2 = dot(X, X)
-    odd, even = xp.diag(A) + X2 * (A / 6.0), (0.5 * X + dot(X, X2) / 24.0) * A  # (9), up to the fourth order
-    plus, minus, centre = even + odd, even - odd, exp(-rate * trace / d)
-    along = dot(V, Y.T)
-    turned: Any = xp.where(slots.grows[:, None] > 0.0, dot(along, minus), dot(along, plus))
-    V = transported(add_product(V, turned, Y), grown, slots)
+    odd, even = diag(A) + X2 * (A / 6.0), (0.5 * X + dot(X, X2) / 24.0) * A  # (9), up to the fourth order
+    turned = turned + dot(dot(along, even) - slots.signs * dot(along, odd), Y)
+    V, q, lift = turned[:-1], turned[-1], a**kappa
     V = orthonormal(V, dot(V, V.T))
-    q = (q + dot(dot(dot(Y, q), minus), Y)) / (centre * grown)
-    busy = least(0.5 * number(dot(c, slots.last)), 1.0)
-    moved = (rates.moved * most(h, (1 - h_diagonal) * busy)) * c
-    q = q + dot((xp.exp(-moved) - 1.0) * dot(V, q), V)
-    scale = (exp(change) * centre) * grown
-    rows = Y * scale
-    products = dot(join((Y, scale * V, ahead[None, :])), state.B.T)
-    left = dot(plus, products[:m])
-    along = (products[m : m + k] + dot(dot(V, rows.T), left)) * (xp.exp(moved) - 1.0)[:, None]
-    B = add_product(state.B * scale, join((left, along)).T, join((rows, V)))
-    return state.mean + products[m + k], B, V, c - moved, q, number(dot(moved, slots.ones)) / d
+    q = q + dot((1.0 / lift - 1.0) * dot(V, q), V)
+    rows = join((Y, V))
+    products = dot(rows, B.T)
+    left = dot(even + odd, products[:m])
+    right = (products[m:] + dot(dot(V, Y.T), left)) * (lift - 1.0)[:, None]
+    B = add_product(B, join((left, right)).T, rows)
+    return B, V, a / lift, q, number(dot(xp.log(lift), slots.ones))
 
 
 @one_text
-def advance(state: State, sums: Array, g: Array, luck: float, rates: Rates, slots: Slots) -> Any:
-    """Return the next state, but for its age, over a diagonal base, given the sums over samples."""
-    mean, B, V, c, q, p, past, d = *state[:7], g.shape[0]
-    p, measured = measure(V, p, q, sums[-1], g, past, rates)
-    e, h, growth, gain, of_V = aim(c, state.e_diagonal, state.age, d, measured, luck, rates)
+def advance(state: State, sums: Array, g: Array, Y: Any, w: Any, luck: float, rates: Rates,
+            slots: Slots) -> Any:  # fmt: skip
+    """Return the next state, given sums over the samples; Y and w are the samples if the base is full."""
+    mean, B, V, a, q, p, past, past_full, e, e_full, log_sigma, age = state
+    d, h_full = g.shape[0], 0.0
+    p, past, measured = measure(V, p, q, sums[-1], g, past, rates)
+    e, h, growth, gain, of_V = aim(a, e, age, d, measured, luck, rates)
+    if Y is not None:
+        past_full, e_full, h_full = agree(past_full, e_full, Y, w, measured, luck, rates)
     ahead, q, y, W, products = combine(V, sums, q, gain, of_V, rates)
-    c, change, coefficients = decide(c, products, measured[1], growth, h, 0.0, d, rates, slots)
-    V, delta, grown = shift(V, W, y, g, coefficients, rates.mu)
-    mean, B, V, q, past, gram = settle(mean, B, V, q, past, g, ahead, delta, change, rates, slots)
-    log_sigma = state.log_sigma + change + grown[0] / d
-    return mean, B, orthonormal(V, gram[0]), c, q, p, past, state.past_power, e, state.e_full, log_sigma
+    a, change, coefficients = decide(a, products, measured[1], growth, h, h_full, d, rates, slots)
+    rate = 0.5 * rates.full * h_full
+    centre = exp(-rate * measured[1] / d)  # makes E traceless
+    factor = exp(change) * centre
+    mean, B, V, q, moved = move(mean, B, V, W, y, g, q, ahead, coefficients, factor, rates.mu, slots)
+    log_sigma += change + moved[0] / d
+    if Y is not None:
+        busy = least(0.5 * log(number(a[slots.growing - 1])), 1.0)
+        kappa = rates.moved * most(h_full, (1 - h) * busy)
+        B, V, a, q, lifted = learn(B, V, a, q, Y, w, rate, centre, kappa, slots)
+        log_sigma += lifted / d
+    else:
+        V = orthonormal(V, moved[1])
+    return State(mean, B, V, a, q, p, past, past_full, e, e_full, log_sigma, age + 1)
 
 
 @one_text
-def step_diagonal(state: State, Y: Array, of_mean: Array, w: Array, rates: Rates, slots: Slots) -> Any:
-    """Return the next state over a diagonal base, given samples and their weights."""
+def step(state: State, Y: Array, of_mean: Array, w: Array, samples: Any, rates: Rates, slots: Slots) -> Any:
+    """Return the next state, given samples and their weights; ``samples`` is Y for a full base, else None."""
     sums, g = weighted_sums(dot(Y, state.V.T), Y, of_mean, w)
-    return advance(state, sums, g, number(dot(w, w)), rates, slots)
-
-
-@one_text
-def step_full(state: State, Y: Array, of_mean: Array, w: Array, rates: Rates, slots: Slots) -> Any:
-    """Return the next state over a full base, given samples and their weights."""
-    V, c, q, luck, d = state.V, state.c, state.q, number(dot(w, w)), Y.shape[1]
-    sums, g = weighted_sums(dot(Y, V.T), Y, of_mean, w)
-    p, measured = measure(V, state.p, q, sums[-1], g, diagonal(state.past), rates)
-    past, past_power, e_full, h_full = agree(state, Y, w, measured, luck, rates)
-    e, h, growth, gain, of_V = aim(c, state.e_diagonal, state.age, d, measured, luck, rates)
-    ahead, q, y, W, products = combine(V, sums, q, gain, of_V, rates)
-    c, change, coefficients = decide(c, products, measured[1], growth, h, h_full, d, rates, slots)
-    V, delta, grown = shift(V, W, y, g, coefficients, rates.mu)
-    mean, B, V, c, q, moved = learn(
-        state, V, c, q, Y, w, ahead, delta, measured[1], h_full, h, change, rates, slots
-    )
-    log_sigma = state.log_sigma + change + grown[0] / d + moved
-    return mean, B, V, c, q, p, past, past_power, e, e_full, log_sigma
+    return advance(state, sums, g, samples, w, number(dot(w, w)), rates, slots)

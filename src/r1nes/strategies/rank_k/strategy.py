@@ -1,4 +1,4 @@
-"""Rank-k natural evolution strategy (RkNES): N(μ, BM²Bᵀ), M = I + Vᵀ(e^c − 1)V.
+"""Rank-k natural evolution strategy (RkNES): N(μ, BM²Bᵀ), M = I + Vᵀ(a − 1)V.
 
 A layer M of a few directions, which learn fast, over a base B, which learns slowly: a diagonal, at linear
 cost, or a full matrix. ``rank_k.step`` has the equations. As in CMA-ES, the step size follows the length of
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,11 +26,11 @@ from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.orthogonal import Pairs, around, as_pairs, folded, pairs_of, points_like, rows_of
 from r1nes.strategies.protocol import Method, Strategy
 from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of
-from r1nes.strategies.rank_k.step import offsets, orthonormal, step_diagonal, step_full, whole_offsets
-from r1nes.strategies.rank_k.tiles import Moments, advance_in_tiles
+from r1nes.strategies.rank_k.step import advance, offsets, orthonormal, step, whole_offsets
+from r1nes.strategies.rank_k.tiles import Moments, advance_in_tiles, moments_of
 
 LARGEST_FULL = 300  # variables up to which ``base="auto"`` is a full matrix
-LARGEST_WHOLE = 4096  # variables up to which a step is not divided into tiles
+LARGEST_WHOLE = 2**15  # variables up to which a step is not divided into tiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,16 +63,14 @@ class RkNES(Method):
         d, dtype = mean.size, mean.dtype
         if self.base not in ("auto", "diagonal", "full"):
             raise ValueError(f"base must be 'auto', 'diagonal' or 'full', got {self.base!r}")
-        growing, k = _slots(self.rank, d)
-        full = self._is_full(d)
+        (growing, k), full, zeros = _slots(self.rank, d), self._is_full(d), np.zeros(d, dtype)
         V = np.ascontiguousarray(rng.standard_normal((d, k)).T, dtype)
-        c = np.where(np.arange(k) < growing, LEAST, -LEAST).astype(dtype)
-        B = np.eye(d, dtype=dtype) if full else np.ones(d, dtype)
-        V, zeros = orthonormal(V, V @ V.T), np.zeros(d, dtype)
-        state = State(mean, sigma * B, V, c, zeros, zeros, 0 * B, 0.0, 0.0, 0.0, math.log(sigma), 0)
-        return RankKGaussian(
-            state, growing, (self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base)
-        )
+        V, a = orthonormal(V, V @ V.T), np.exp(np.where(np.arange(k) < growing, LEAST, -LEAST)).astype(dtype)
+        B = sigma * (np.eye(d, dtype=dtype) if full else np.ones(d, dtype))
+        past = np.zeros((d, d) if full else (0, 0), dtype)
+        state = State(mean, B, V, a, zeros, zeros, zeros, past, 0.0, 0.0, math.log(sigma), 0)
+        relative = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base
+        return RankKGaussian(state, growing, relative)
 
     def _is_full(self, d: int) -> bool:
         return self.base == "full" or (self.base == "auto" and d <= LARGEST_FULL)
@@ -117,13 +116,13 @@ class RankKGaussian(Strategy):
 
     def sample(self, noise: Array | Pairs | ShiftedSequence, out: Array | None = None) -> Array:
         """Return points for the directions ``noise``, one per row."""
-        mean, B, V, c = self.state[:4]
+        mean, B, V, a = self.state[:4]
         if isinstance(noise, ShiftedSequence) and B.ndim == 1:
-            return noise.points(mean, B, V, np.expm1(c), out)
+            return noise.points(mean, B, V, a - 1, out)
         Y = rows_of(noise)
         if B.ndim == 2 or type(Y) is not np.ndarray or Y.size <= BLOCK:
-            return around(mean, whole_offsets.of(self._library)(B, V, c, Y), noise, out)
-        X, P = points_like(noise) if out is None else out, np.expm1(c) * (Y @ V.T)
+            return around(mean, whole_offsets.of(self._library)(B, V, a, Y), noise, out)
+        X, P = points_like(noise) if out is None else out, (a - 1) * (Y @ V.T)
         for t in column_slices(*Y.shape, size=BLOCK):
             around(mean[t], offsets(B[t], V[:, t], P, Y[:, t]), noise, X[:, t])
         return X
@@ -134,12 +133,11 @@ class RankKGaussian(Strategy):
         if not full and (isinstance(noise, ShiftedSequence) or len(self.mean) > LARGEST_WHOLE):
             return self.step(self.accumulate(Moments(), noise, utilities))
         noise = as_pairs(noise)
-        Y, (of_mean, w, weights) = rows_of(noise), folded(noise, utilities)
+        Y, (of_mean, w, weights) = rows_of(noise), folded(noise, utilities, self.compiled)
         if not weights[0]:  # no sample carries any weight
             return self
-        text = step_full if full else step_diagonal
-        part, of_mean, w = text.of(self._library), like(of_mean, Y), like(w, Y)
-        return self._next(part(self.state, Y, of_mean, w, *self._constants(*weights)))
+        sampled = self.state, Y, like(of_mean, Y), like(w, Y), Y if full else None
+        return self._next(step.of(self._library)(*sampled, *self._constants(*weights)))
 
     def moments(self) -> Moments | None:
         """Return the sums over samples before any has been added; a full base has no such sums."""
@@ -147,27 +145,30 @@ class RankKGaussian(Strategy):
 
     def accumulate(self, moments: Moments, noise: Any, utilities: Array) -> Moments:
         """Return the ``moments`` with some samples added."""
-        moments.add(self.state.V, noise, utilities)
-        return moments
+        return Moments._make(map(add, moments, moments_of(self.state.V, noise, utilities)))
 
     def step(self, moments: Moments) -> Self:
         """Return the next distribution, given the ``moments`` of all samples."""
         if not moments.power:
             return self
         constants = self._constants(moments.power, moments.total, moments.n)
-        advance = advance_in_tiles(self._library)
-        return self._next(advance(self.state, moments.rows, moments.squares, moments.luck, *constants))
+        is_tiled = len(self.mean) > LARGEST_WHOLE and library_of(self.mean) == "numpy"
+        text = advance_in_tiles() if is_tiled else advance.of(self._library)
+        return self._next(
+            text(self.state, moments.rows, moments.squares, None, None, moments.luck, *constants)
+        )
 
     def _constants(self, power: float, total: float, n: int) -> tuple[Rates, Slots]:
         """Return the numbers of a step that do not depend on the samples."""
         mean = self.mean
         rates = rates_of(power, total, n, len(mean), *self.relative)
         kind = mean.dtype if type(mean) is np.ndarray else array_type_of(mean)
-        slots = slots_of(self.growing, len(self.state.c), rates.layer, kind)
+        slots = slots_of(self.growing, len(self.state.a), rates.layer, kind)
         return (numbers_like(rates, kind) if self._library == "jax" else rates), slots
 
-    def _next(self, stepped: tuple[Any, ...]) -> Self:
-        state = State._make((*stepped[:7], *map(float, stepped[7:]), self.state.age + 1))
+    def _next(self, state: State) -> Self:
+        if self._library == "jax":  # numbers are arrays there
+            state = State._make((*state[:8], *map(float, state[8:11]), self.state.age + 1))
         return type(self)(state, self.growing, self.relative, self.compiled)
 
     def shrunk(self, factor: float) -> Self:
@@ -183,17 +184,17 @@ class RankKGaussian(Strategy):
 
     def stds(self) -> Array:
         """Return the standard deviation of each coordinate."""
-        _, B, V, c, *_ = self.state
+        _, B, V, a, *_ = self.state
         xp = namespace(B)
         if B.ndim == 1:
-            return B * xp.sqrt(1.0 + (xp.exp(2.0 * c) - 1.0) @ (V * V))  # diag M²
-        BM = B + ((B @ V.T) * (xp.exp(c) - 1.0)) @ V
+            return B * xp.sqrt(1.0 + (a * a - 1.0) @ (V * V))  # diag M²
+        BM = B + ((B @ V.T) * (a - 1.0)) @ V
         return xp.sqrt((BM * BM).sum(1))
 
     def largest_std(self) -> tuple[float, float]:
         """Return a lower and an upper bound of the largest standard deviation, at little cost."""
-        B, c = self.state.B, host(self.state.c).tolist()
-        shortest, longest = math.exp(min(0.0, *c)), math.exp(max(0.0, *c))
+        B, a = self.state.B, host(self.state.a).tolist()
+        shortest, longest = min(1.0, a[-1]), max(1.0, a[0])
         if B.ndim == 1:
             largest = float(B[B.argmax()])  # faster than max
             return largest * shortest, largest * longest
@@ -201,18 +202,11 @@ class RankKGaussian(Strategy):
         root = math.sqrt(numbers.dot(numbers))  # faster than @
         return root * shortest / math.sqrt(len(B)), root * longest
 
-    def cov(self) -> Array:
-        """Return the covariance matrix, dense and on the host: for inspection and tests, not for large d."""
-        B, V, c = (host(x) for x in self.state[1:4])
-        M = np.eye(V.shape[1]) + (V.T * np.expm1(c)) @ V
-        BM = B[:, None] * M if B.ndim == 1 else B @ M
-        return BM @ BM.T
-
     def condition(self) -> float:
         """Return a bound of the condition number of the covariance matrix: the base's times the layer's."""
-        B, c = host(self.state.B), host(self.state.c)
+        B, a = host(self.state.B), host(self.state.a).tolist()
         base = float(B.max() / B.min()) if B.ndim == 1 else float(np.linalg.cond(B))
-        return (base * math.exp(max(0.0, c.max()) - min(0.0, c.min()))) ** 2
+        return (base * max(1.0, a[0]) / min(1.0, a[-1])) ** 2
 
     def scalars(self) -> dict[str, float]:
         """Return the numbers that the history keeps of each generation.
@@ -220,14 +214,14 @@ class RankKGaussian(Strategy):
         σ; how sure the base is of what it learns; the cosine between the path of the mean and the longest
         direction; and each c, smallest first.
         """
-        V, q, c = self.state.V, self.state.q, host(self.state.c).tolist()
-        along = abs(float(V[c.index(max(c))].dot(q)))  # faster than @
+        V, q, c = self.state.V, self.state.q, [math.log(a) for a in host(self.state.a).tolist()]
+        along = abs(float(V[0].dot(q)))  # faster than @
         return {
             "sigma": self.sigma,
             "e_diagonal": self.state.e_diagonal,
             "e_full": self.state.e_full,
             "alignment": along / math.sqrt(float(q.dot(q)) or 1.0),
-            **{f"c{i}": value for i, value in enumerate(sorted(c))},
+            **{f"c{i}": value for i, value in enumerate(reversed(c))},
         }
 
 
@@ -237,7 +231,6 @@ def _slots(rank: int | tuple[int, int] | None, d: int) -> tuple[int, int]:
         return min(d - 1, 3) - (d > 2), min(d - 1, 3)  # 2 of 3; 1 of 2 for three variables; 1 for two
     growing, shrinking = rank if isinstance(rank, tuple) else (rank - rank // 3, rank // 3)
     if not (growing >= 0 and shrinking >= 0 and 1 <= growing + shrinking < d):
-        raise ValueError(
-            f"rank must be 1 to {d - 1} directions, or a pair (growing, shrinking), got {rank!r}"
-        )
+        limits = f"1 to {d - 1} directions, or a pair (growing, shrinking)"
+        raise ValueError(f"rank must be {limits}, got {rank!r}")
     return growing, growing + shrinking
