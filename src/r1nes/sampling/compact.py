@@ -69,24 +69,22 @@ def _points_of(
     mean: Array, B: Array, V: Array, factor: Array, sequence: Array, signs: Any, starts: Any, X: Array
 ) -> None:
     n, (k, d), period = starts.size, V.shape, signs.size
-    P, signed = _project(V, sequence, signs, starts) * factor, np.empty((k + 1, STRIP))
+    P, scaled = _project(V, sequence, signs, starts) * factor, np.empty((k + 1, STRIP))  # Bv, and Bs
     for start in range(0, d, STRIP):
         width = min(STRIP, d - start)
         for j in range(width):
-            signed[k, j] = B[start + j] * signs[start + j]
+            scaled[k, j] = B[start + j] * signs[start + j]
             for m in range(k):
-                signed[m, j] = V[m, start + j] * signs[start + j]
+                scaled[m, j] = B[start + j] * V[m, start + j]
         for i in range(n):
             at, x = (starts[i] + start) % period, X[i, start : start + width]
             y = sequence[at : at + width]
             for j in range(width):
-                x[j] = y[j]
+                x[j] = mean[start + j] + scaled[k, j] * y[j]
             for m in range(k):
-                p, v = P[i, m], signed[m]
+                p, v = P[i, m], scaled[m]
                 for j in range(width):
                     x[j] += p * v[j]
-            for j in range(width):
-                x[j] = mean[start + j] + signed[k, j] * x[j]
 
 
 @kernel
