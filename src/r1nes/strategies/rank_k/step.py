@@ -58,6 +58,7 @@ from r1nes.arrays.one_text import (
     diagonal,
     dot,
     exp,
+    inner,
     join,
     least,
     log,
@@ -95,7 +96,7 @@ def offsets(B: Array, V: Array, P: Array, Y: Array) -> Array:
 @one_text
 def whole_offsets(B: Array, V: Array, a: Array, Y: Array) -> Array:
     """Return BMy for each row y."""
-    return offsets(B, V, dot(Y, V.T) * (a - 1.0), Y)
+    return offsets(B, V, inner(Y, V) * (a - 1.0), Y)
 
 
 @one_text
@@ -157,7 +158,7 @@ def combine(V: Array, sums: Array, q: Array, gain: float, of_V: Any, rates: Rate
     y = q + dot(of_V[1], V)
     W = of_V[2][:, None] * y
     W += sums[:k]
-    return ahead, q, y, W, (dot(W, V.T), powers(W), number(dot(y, y)))
+    return ahead, q, y, W, (inner(W, V), powers(W), number(dot(y, y)))
 
 
 @one_text
@@ -197,7 +198,7 @@ def move(mean: Array, B: Array, V: Array, W: Array, y: Array, g: Array, q: Array
     V += dot(of_W, W)
     V *= xp.where(slots.grow, 1.0 / scale, scale)
     mean = mean + (B * ahead if B.ndim == 1 else dot(B, ahead))
-    return mean, B * (factor * scale), V, q / scale, (number(total(delta)), dot(V, V.T))
+    return mean, B * (factor * scale), V, q / scale, (number(total(delta)), inner(V, V))
 
 
 @one_text
@@ -216,7 +217,7 @@ def learn(B: Array, V: Array, a: Array, q: Array, Y: Array, w: Array, rate: floa
     odd, even = diag(A) + X2 * (A / 6.0), (0.5 * X + dot(X, X2) / 24.0) * A  # (9), up to the fourth order
     turned = turned + dot(dot(along, even) - slots.signs * dot(along, odd), Y)
     V, q, lift = turned[:-1], turned[-1], a**kappa
-    V = orthonormal(V, dot(V, V.T))
+    V = orthonormal(V, inner(V, V))
     q = q + dot((1.0 / lift - 1.0) * dot(V, q), V)
     rows = join((Y, V))
     products = dot(rows, B.T)
@@ -256,5 +257,5 @@ def advance(state: State, sums: Array, g: Array, Y: Any, w: Any, luck: float, ra
 @one_text
 def step(state: State, Y: Array, of_mean: Array, w: Array, samples: Any, rates: Rates, slots: Slots) -> Any:
     """Return the next state, given samples and their weights; ``samples`` is Y for a full base, else None."""
-    sums, g = weighted_sums(dot(Y, state.V.T), Y, of_mean, w)
+    sums, g = weighted_sums(inner(Y, state.V), Y, of_mean, w)
     return advance(state, sums, g, samples, w, number(dot(w, w)), rates, slots)

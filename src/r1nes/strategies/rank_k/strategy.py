@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from r1nes.arrays import Array, array_type_of, host, library_of, like, namespace
+from r1nes.arrays.one_text import inner
 from r1nes.arrays.tiles import BLOCK, column_slices
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.compact import ShiftedSequence
@@ -122,7 +123,7 @@ class RankKGaussian(Strategy):
         Y = rows_of(noise)
         if B.ndim == 2 or type(Y) is not np.ndarray or Y.size <= BLOCK:
             return around(mean, whole_offsets.of(self._library)(B, V, a, Y), noise, out)
-        X, P = points_like(noise) if out is None else out, (a - 1) * (Y @ V.T)
+        X, P = points_like(noise) if out is None else out, (a - 1) * inner(Y, V)
         for t in column_slices(*Y.shape, size=BLOCK):
             around(mean[t], offsets(B[t], V[:, t], P, Y[:, t]), noise, X[:, t])
         return X

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from r1nes.arrays import Array, library_of, like
+from r1nes.arrays.one_text import inner
 from r1nes.arrays.tiles import BLOCK, column_slices, tiled
 from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.orthogonal import folded, rows_of
@@ -33,7 +34,7 @@ def moments_of(V: Array, noise: Any, utilities: Array) -> Moments:
     if isinstance(noise, ShiftedSequence):
         sums = noise.weighted_sums(V, of_mean, w)
     elif library_of(Y := rows_of(noise)) == "numpy":
-        P, d = Y @ V.T, Y.shape[1]
+        P, d = inner(Y, V), Y.shape[1]
         sums = np.empty((len(V) + 1, d), Y.dtype), np.empty(d, Y.dtype)
         for t in column_slices(*Y.shape, size=BLOCK):
             sums[0][:, t], sums[1][t] = weighted_sums(P, Y[:, t], of_mean, w)
