@@ -4,7 +4,7 @@
 
 Prints how many of 11 instances each solves to 1e-8 within 10⁵ evaluations, and the median evaluations of all
 runs, where one that failed counts as infinite. Both start at the same points with σ = 2. Requires ioh and
-cma; takes about four minutes. The settings of r1nes were chosen on trials 31 to 41.
+cma; takes about four minutes. The settings of r1nes were chosen on trials 31 to 52.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(first: int) -> None:
     """Print the table for the trials from ``first``."""
     solvers: dict[str, Callable[[Any, Array, int], tuple[float, float]]] = {
         "restarts=9": partial(ours, restarts=9),
-        'restarts="bipop:9"': partial(ours, restarts="bipop:9"),
+        'restarts="ipop:9"': partial(ours, restarts="ipop:9"),
         "pycma, BIPOP": pycma,
     }
     print(f"Solved of {TRIALS}, median evaluations" + "".join(f"{name:>22}" for name in solvers))

@@ -40,7 +40,7 @@ def first_points(**options: Any) -> list[Array]:
 
     result = r1nes.minimize(constant, vectorized=True, popsize=8, rng=1, **options)
     starts = np.flatnonzero(np.diff(result.history["restart"], prepend=-1))
-    assert len(starts) == options["restarts"] + 1
+    assert len(starts) > 2
     return [asked[start] for start in starts]
 
 
@@ -53,8 +53,9 @@ def test_ipop_doubles_the_population_until_the_target_is_reached() -> None:
         return rastrigin(X)
 
     result = r1nes.minimize(
-        fun, np.full(8, 2.2), sigma0=2.0, method="snes", ftarget=1e-8, restarts=9, vectorized=True, rng=1
-    )
+        fun, np.full(8, 2.2), sigma0=2.0, method="snes", ftarget=1e-8, restarts="ipop:9", vectorized=True,
+        rng=1,
+    )  # fmt: skip
     assert result.success
     assert 0 < result.restarts < 9
     assert result.fun == rastrigin(result.x[None])[0] == result.history["best"][-1] <= 1e-8
@@ -68,20 +69,42 @@ def test_ipop_doubles_the_population_until_the_target_is_reached() -> None:
 def test_the_first_run_is_that_without_restarts() -> None:
     single, restarted = solve(rng=3), solve(rng=3, restarts=2)
     assert single.restarts == 0
-    assert restarted.restarts == 2
+    assert restarted.restarts >= 2
     for name, column in single.history.items():
         np.testing.assert_array_equal(restarted.history[name][: single.nit], column)
     assert restarted.fun <= single.fun
 
 
-def test_each_run_has_noise_of_its_own_and_begins_at_x0() -> None:
-    firsts = [X[:8] for X in first_points(x0=np.full(3, 5.0), sigma0=1e-3, restarts=2)]
+def test_each_run_has_noise_of_its_own_and_begins_about_sigma0_away_from_x0() -> None:
+    firsts = [X[:8] for X in first_points(x0=np.full(30, 5.0), sigma0=1e-3, restarts=4)]
     for one, other in pairwise(firsts):
         assert abs(one - other).min() > 0
-        assert abs(other - 5).max() < 0.01
+    centres = np.array([X.mean(axis=0) - 5 for X in firsts])
+    assert abs(centres[0]).max() < 1e-3
+    distances = np.sqrt((centres[1:] ** 2).mean(axis=1))
+    assert 5e-4 < distances.min() < distances.max() < 2e-3
 
 
-@pytest.mark.parametrize("restarts", [3, "bipop:3"])
+def test_a_restart_respects_bounds_on_one_side() -> None:
+    firsts = first_points(x0=[1.0, 1.0], bounds=[(0.9, None), (None, 1.1)], sigma0=3.0, restarts=4)
+    assert all((X[:, 0] >= 0.9).all() and (X[:, 1] <= 1.1).all() for X in firsts)
+
+
+@pytest.mark.parametrize(
+    ("ftarget", "ftol", "expected"),
+    [(-1.0, 1e-12, 1e-6), (-1.0, 1e-3, 1e-3), (-1.0, 0.0, 0.0), (None, 1e-12, 1e-12)],
+)
+def test_with_a_target_a_restarted_run_need_not_converge_to_the_last_digit(
+    ftarget: float | None, ftol: float, expected: float
+) -> None:
+    search = Search(r1nes.Optimizer(np.ones(2), ftarget=ftarget, ftol=ftol, rng=1), 1)
+    while search.continues() and search.optimizer.restart == 0:
+        X = search.optimizer.ask()
+        search.optimizer.tell(X, sphere(X))
+    assert search.optimizer.settings.ftol == expected
+
+
+@pytest.mark.parametrize("restarts", [3, "ipop:3"])
 def test_the_same_seed_gives_the_same_search(restarts: int | str) -> None:
     first = solve(rng=5, restarts=restarts)
     same(first, solve(rng=5, restarts=restarts))
@@ -95,27 +118,25 @@ def test_a_users_seed_sequence_is_left_alone() -> None:
     assert seed.n_children_spawned == 0
 
 
-def test_bipop_spends_as_much_on_small_runs_as_on_large_ones() -> None:
+def test_bipop_spends_a_fifth_on_small_runs() -> None:
     result = solve(rng=2, restarts="bipop:4")
+    same(result, solve(rng=2, restarts=4))
     n, first = runs(result.history)[0]
     large, small, doubled, last = 0, first, 0, 0
     for popsize, spent in runs(result.history)[1:]:
-        if large <= small:
+        if 4 * small >= large:
             doubled += 1
             assert popsize == n * 2**doubled
             large, last = large + spent, spent
         else:
-            assert n <= popsize <= n * 2 ** (doubled - 1)
+            assert popsize == n
             assert spent <= last // 2
             small += spent
     assert doubled == 4
     assert result.restarts > 4  # there were small runs
-    starts = np.flatnonzero(np.diff(result.history["restart"], prepend=-1))
-    sigmas = result.history["sigma"][starts]
-    assert sigmas.min() < 0.25 < sigmas.max()
 
 
-@pytest.mark.parametrize("restarts", [9, "bipop:9"])
+@pytest.mark.parametrize("restarts", [9, "ipop:9"])
 def test_all_runs_share_one_budget(restarts: int | str) -> None:
     for budget in (777, 3000, 9999):
         result = solve(rng=1, max_evals=budget, restarts=restarts)
@@ -202,7 +223,7 @@ def test_the_result_has_the_reasons_of_the_best_run() -> None:
 
 
 def test_a_larger_population_changes_its_step_size_more_slowly() -> None:
-    search = Search(r1nes.Optimizer(np.ones(3), method=r1nes.RkNES(rate_sigma=0.8), rng=1), 2)
+    search = Search(r1nes.Optimizer(np.ones(3), method=r1nes.RkNES(rate_sigma=0.8), rng=1), "ipop:2")
     rates = []
     while search.continues():
         optimizer = search.optimizer
@@ -213,4 +234,4 @@ def test_a_larger_population_changes_its_step_size_more_slowly() -> None:
             optimizer = search.optimizer
         X = optimizer.ask()
         optimizer.tell(X, np.ones(len(X)))
-    np.testing.assert_allclose(rates, [0.8, 0.8 / 2**0.5, 0.4])
+    np.testing.assert_allclose(rates, [0.8, 0.8 / 2**0.4, 0.8 / 4**0.4])

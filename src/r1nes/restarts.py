@@ -1,12 +1,12 @@
-"""Restarts: when a run has converged or is stuck, another begins with a larger population.
+"""Restarts: when a run has converged or is stuck, another begins elsewhere.
 
-IPOP doubles the population with each restart. BIPOP doubles it too, but between two such runs it spends as
-many evaluations on short runs with small populations and small steps,
+IPOP doubles the population with each restart. BIPOP doubles it too, and spends a fifth of the evaluations on
+runs with the first population in between: the former suits functions with an overall shape, the latter those
+with a few distant minima. A restart begins at x0 + σ₀ N(0, I) or, in a finite box, at a random point.
 
-    n = ⌊n₀ (n_large/2n₀)^(U²)⌋,   σ = σ₀ 10^(−2U'),   at most half the evaluations of the last large run
-
-for U, U' uniform in [0, 1]. With n points instead of n₀, the learning rate of the step size is divided by
-√(n/n₀): with a fast one, a large population converges before it has explored.
+With n points instead of n₀, the learning rate of the step size is multiplied by (n/n₀)^(−0.4): with a fast
+one, a large population converges before it has explored. If there is a target, a restarted run ends as soon
+as its values differ by less than 10⁻⁶ of the distance from the target.
 
 All runs share one budget, one clock and one best point; each has its own seed, derived from the seed of the
 first. The result has the reasons of the run that found the best point.
@@ -17,7 +17,6 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
@@ -26,10 +25,15 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from r1nes.arguments import count
+from r1nes.arrays import Array, host
 from r1nes.optimizer import Optimizer
 from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings
 from r1nes.stopping import describe
 from r1nes.strategies import Method
+
+SMALL = 0.2  # share of the evaluations that BIPOP spends on the first population
+SLOWER = 0.4  # exponent of n/n₀ by which the learning rate of the step size is divided
+CLOSE = 1e-6  # least ftol of a restarted run with a target
 
 FINAL = {"ftarget", "minus_inf", "max_seconds"}  # no restart after these reasons
 BRANCH = 2**32 - 1  # keeps our child seeds apart from the user's, which are numbered from 0
@@ -40,10 +44,9 @@ class Search:
 
     Args:
         first: The Optimizer of the first run.
-        restarts: How often the population may double: a number for IPOP, ``"bipop:9"`` for BIPOP with nine
+        restarts: How often the population may double: a number for BIPOP, ``"ipop:9"`` for IPOP with nine
             doublings. 0 means a single run.
 
-    A restart begins where the first run did or, if all bounds are finite, at a random point between them.
     ``optimizer`` always belongs to the current run.
     """
 
@@ -127,7 +130,10 @@ class Search:
         ours, theirs = method_settings(given), method_settings(before)
         defaults = {each.name: each.default for each in fields(self.settings.algorithm)}
         unlike = {*LIMITS, *OF_METHOD, "method_settings", "compiled"}  # compared below, or free to change
-        _compare({**given, "restarts": self.restarts}, {**before, "restarts": kept["restarts"]}, unlike, path)
+        restarts = kept["restarts"]
+        if self.restarts == f"b{restarts}":  # in earlier files, a number means IPOP
+            restarts = self.restarts
+        _compare({**given, "restarts": self.restarts}, {**before, "restarts": restarts}, unlike, path)
         _compare({**defaults, **ours}, {**defaults, **theirs}, set(), path)
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -161,23 +167,17 @@ class Plan:
         spent = nfev - self.began
         large, small = (spent, 0) if self.is_large else (0, spent)
         large, small = self.large_evals + large, self.small_evals + small
-        next_is_large = large <= small or not alternate
+        next_is_large = small >= SMALL * (large + small) or not alternate
         last_large = spent if self.is_large else self.last_large
         return Plan(self.doubled + next_is_large, large, small, last_large, next_is_large, nfev)
 
     def changes(self, settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
         """Return the settings in which this run differs from the first."""
-        n, array_type = settings.size, settings.array_type
-        changes: dict[str, Any] = {}
-        if settings.edges is not None and np.isfinite(settings.edges).all():
-            start = rng.uniform(*settings.edges).astype(array_type.dtype)
-            changes["x0"] = array_type.array(np.clip(start, *settings.edges))  # float32 may round beyond
-        changes["popsize"] = n * 2**self.doubled
-        if not self.is_large:
-            changes["popsize"] = int(n * 2.0 ** ((self.doubled - 1) * rng.random() ** 2))
-            changes["sigma0"] = settings.sigma * 10 ** (-2 * rng.random())
-        slower = settings.algorithm.slowed(math.sqrt(changes["popsize"] / n))
-        return changes | {"method": slower}
+        popsize = settings.size * 2**self.doubled if self.is_large else settings.size
+        changes = {"x0": _start(settings, rng), "popsize": popsize}
+        if settings.ftarget is not None and settings.ftol > 0:
+            changes["ftol"] = max(settings.ftol, CLOSE)
+        return changes | {"method": settings.algorithm.slowed((popsize / settings.size) ** SLOWER)}
 
     def limit(self, budget: float | None) -> float | None:
         """Return the number of evaluations, counted from the start of the search, at which this run ends."""
@@ -187,13 +187,25 @@ class Plan:
         return limit if budget is None else min(budget, limit)
 
 
+def _start(settings: Settings, rng: np.random.Generator) -> Array:
+    """Return a random point within a finite box, or about σ₀ away from x0."""
+    array_type, edges = settings.array_type, settings.edges
+    if edges is not None and np.isfinite(edges).all():
+        start = rng.uniform(*edges)
+    else:
+        start = host(settings.start) + settings.sigma * rng.standard_normal(settings.start.size)
+    start = start.astype(array_type.dtype)
+    return array_type.array(start if edges is None else np.clip(start, *edges))  # float32 may round beyond
+
+
 def _parsed(restarts: int | str) -> tuple[str, int]:
     if isinstance(restarts, str):
         kind, _, number = restarts.partition(":")
         if kind in ("ipop", "bipop") and number.isdecimal():
             return kind, int(number)
         raise ValueError(f"restarts must be a number, 'ipop:N' or 'bipop:N', got {restarts!r}")
-    return "ipop", count("restarts", restarts, least=0)
+    doublings = count("restarts", restarts, least=0)
+    return ("bipop" if doublings else "ipop"), doublings
 
 
 def _child(seed: np.random.SeedSequence, number: int) -> np.random.SeedSequence:

@@ -228,10 +228,10 @@ class RunSettings(Settings):
 
     args: tuple[Any, ...] = keyword("Further arguments of fun.", default=())
     restarts: int | str = keyword(
-        "How often to restart with twice the population when a run has converged or is stuck; "
-        '"bipop:9" adds short runs with small populations in between. A restart begins at x0 with sigma0, or '
-        "at a random point if all bounds are finite. All runs share one budget and one clock; stop gives the "
-        "reasons of the best one.",
+        "How often to restart with twice the population when a run has converged or is stuck. A fifth of the "
+        'evaluations goes to runs with the first population in between, but not with "ipop:9". A restart '
+        "begins about sigma0 away from x0, or at a random point if all bounds are finite. All runs share one "
+        "budget and one clock; stop gives the reasons of the best one.",
         default=0,
     )
     vectorized: bool = keyword(

@@ -25,7 +25,14 @@ from support.runs import live, restarted, same
 CASES: dict[str, Any] = {
     "r1nes": partial(r1nes.minimize, cigar, np.ones(6), method="r1nes", ftarget=1e-6, rng=1),
     "ipop": partial(
-        r1nes.minimize, rastrigin, np.full(5, 2.2), sigma0=0.4, method="snes", restarts=2, rng=2, ftol=1e-6
+        r1nes.minimize,
+        rastrigin,
+        np.full(5, 2.2),
+        sigma0=0.4,
+        method="snes",
+        restarts="ipop:2",
+        rng=2,
+        ftol=1e-6,
     ),
     "bipop": partial(
         r1nes.minimize, rastrigin, np.full(5, 2.2), method="rknes", restarts="bipop:2", rng=3, ftol=1e-6
@@ -91,7 +98,7 @@ def test_an_unseeded_run_resumes_too(tmp_path: Path) -> None:
         ({"popsize": 8}, "popsize must be as in the checkpoint .*, 6, got 8"),
         ({"rate_mean": 0.5}, "rate_mean must be as in the checkpoint .*, 1.0, got 0.5"),
         ({"rng": 2}, "rng must be as in the checkpoint"),
-        ({"restarts": 3}, "restarts must be as in the checkpoint .*, 'ipop:0', got 'ipop:3'"),
+        ({"restarts": 3}, "restarts must be as in the checkpoint .*, 'ipop:0', got 'bipop:3'"),
         ({"ftarget": 1.0}, "ftarget must be as in the checkpoint"),
         ({"bounds": [(-9, 9)] * 3, "sigma0": 1.0}, "bounds must be as in the checkpoint"),
     ],

@@ -23,7 +23,7 @@ def add_to(commands: Any) -> None:
         "--budget", type=int, default=1000, help="Evaluations per variable. (default: %(default)s)"
     )
     parser.add_argument(
-        "--restarts", type=number_or_word, default="9", help="A number, or bipop:N. (default: %(default)s)"
+        "--restarts", type=number_or_word, default="9", help="A number, or ipop:N. (default: %(default)s)"
     )
     parser.add_argument(
         "--seed", type=int, default=1, help="The seed of all random numbers. (default: %(default)s)"

@@ -84,7 +84,8 @@ def rates_of(
     mu = 1 / (power + 1 / n)
     c_sigma, c_path = (mu + 2) / (d + mu + 5), min(1.0, 0.6 / math.sqrt(d))
     share = 2 * pairs_of(n, d) / n  # of the samples that are one of a pair
-    unit = mu**share * power ** (share - 1)  # without selection 1/power keeps ‖p_σ‖ at its expected length
+    biased = share * min(1.0, 2 * d / n)  # pairs may shrink σ, but not in large populations, which explore
+    unit = mu**biased * power ** (biased - 1)  # without selection 1/power keeps ‖p_σ‖ at its expected length
     return Rates(
         total=total + 1 / mu,
         mu=mu,
