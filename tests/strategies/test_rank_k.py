@@ -238,11 +238,21 @@ def test_the_weights_and_the_unit_change_gradually_with_the_share_of_pairs() -> 
     np.testing.assert_allclose(rows[40][0], best_few)
     middle = 2 / 3 * logarithmic(30, zero_sum=True) + rows[30][1] / 3  # 20 of 30 samples are in pairs
     np.testing.assert_allclose(rows[30][0], middle)
-    for n, share in ((20, 0.0), (30, 2 / 3), (40, 1.0)):
+    rows[320] = RkNES.default_utilities(320, d)  # beyond n = 2d, the unit approaches 1/Σ w² again
+    for n, share in ((20, 0.0), (30, 2 / 3), (40, 1.0), (320, 1 / 4)):
         power = float(rows[n][0] @ rows[n][0])
         rates = rates_of(power, 0.0, n, d, 1.0, 1.0, 1.0, 1.0)
         unit = rates.gain_p**2 / (1 - rates.keep_p**2)
         assert unit == pytest.approx(rates.mu**share / power ** (1 - share))
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_a_long_path_beside_the_longest_axis_does_not_blow_up_the_step_size(base: str) -> None:
+    """On a sharp ridge the longest axis may exceed e^12, and the path then misses it by many deviations."""
+    strategy, noise, utilities = searched(16, 5, base=base, popsize=64)
+    state = strategy.state
+    stretched = replace(strategy, state=state._replace(q=state.q + 1e6, c=np.array([12.0, 0.1, -0.1])))
+    assert stretched.update(noise, utilities).sigma < 4 * strategy.sigma
 
 
 @pytest.mark.parametrize(("rank", "growing"), [((1, 0), 1), ((0, 2), 0), (3, 2), ((2, 3), 2)])

@@ -76,6 +76,7 @@ from r1nes.strategies.rank_k.rates import Rates, Slots, State
 
 SLOWER = 0.25  # share by which the layer learns slower while a full base learns
 FASTEST = 0.15  # growth of log σ per generation: a faster one outruns the mean without end
+JUMP = 1.0  # the same for the part that follows τ, which a path beside a very long axis makes huge
 TURN = 0.5  # the most that a direction turns in one generation, as a tangent
 SURE = 7.0  # standard deviations of agreement at which the base learns at its full rate
 TINY = 1e-37  # replaces a divisor of 0
@@ -179,7 +180,7 @@ def decide(a: Array, sums: Any, trace: float, growth: float, h: float, h_full: f
     tangent = (turn * turn) * (W_power - powers(within)) * (1 / TURN**2)  # squared, in units of TURN
     turn = turn / xp.sqrt(xp.maximum(tangent, slots.ones))
     of_W = U.T * turn
-    change = rates.sigma * (growth + 0.5 * rates.layer * tau)
+    change = rates.sigma * (growth + least(0.5 * rates.layer * tau, JUMP))
     a = clip(a * slots.pull, slots.low, slots.high)
     across = t + t, level + (within - level) * (0.5 * t)
     return a, change, (U.T - dot(of_W, within), of_W, *across, 0.5 * rates.diagonal * h, middle)
