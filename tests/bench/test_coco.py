@@ -54,6 +54,16 @@ def test_post_processing_draws_its_pages(tmp_path: Path) -> None:
     assert len(list((tmp_path / "pages").rglob("*.svg"))) > 4
 
 
+def test_pycma_is_recorded_in_the_same_way(tmp_path: Path) -> None:
+    lines = list(
+        coco.run("bbob", tmp_path / "pycma", method="pycma", dims=[2], functions=[1], instances=2, budget=500)
+    )
+    assert lines[0].startswith("f1, d = 2: solved 2 of 2")
+    (data,) = data_of(tmp_path / "pycma")
+    assert data.detSuccesses([1e-8])[0] == 2
+    assert "algId = 'pycma'" in (tmp_path / "pycma" / "bbobexp_f1.info").read_text()
+
+
 def test_batches_together_are_the_whole(tmp_path: Path) -> None:
     chosen: Any = {"dims": [2, 3], "functions": [1, 6], "instances": 3, "budget": 300}
     list(coco.run("bbob", tmp_path / "whole", **chosen))

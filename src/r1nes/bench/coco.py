@@ -6,9 +6,14 @@ number that the suite lacks is an error, and problems are selected by their ids.
 
 from __future__ import annotations
 
+import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,6 +26,7 @@ from r1nes.extras import needs
 from r1nes.minimize import minimize
 
 SUITES = ("bbob", "bbob-largescale", "bbob-noisy")  # single-objective, unconstrained, continuous
+PYCMA = "pycma"  # pycma's BIPOP-CMA-ES, recorded by the same observer
 SIGMA0 = 2.0  # for the region of interest [−5, 5]^d; COCO starts at its centre
 
 
@@ -52,7 +58,7 @@ def run(
     Args:
         suite_name: One of ``SUITES``.
         out: The folder to write; it must not exist.
-        method: A method of ``r1nes.minimize``.
+        method: A method of ``r1nes.minimize``, or ``"pycma"`` for pycma's BIPOP-CMA-ES.
         dims: Dimensions; all of the suite's by default.
         functions: Function numbers; all of the suite's by default.
         instances: Number of instances per function; all of the suite's by default.
@@ -78,17 +84,19 @@ def run(
     _check("--dims", dims, whole.dimensions)
     suite = cocoex.Suite(suite_name, "", f"dimensions: {','.join(map(str, dims or whole.dimensions))}")
     selected = _selected(_problem_ids(suite.ids()), functions, instances)[part - 1 :: parts]
+    name = method if method == PYCMA else f"r1nes-{method}"
     observer = cocoex.Observer(
         suite_name,
-        f"outer_folder: {out.absolute().parent} result_folder: {out.name} algorithm_name: r1nes-{method} "
-        f'algorithm_info: "r1nes, method={method}, restarts={restarts}, {evaluations}d evaluations"',
+        f"outer_folder: {out.absolute().parent} result_folder: {out.name} algorithm_name: {name} "
+        f'algorithm_info: "{name}, restarts={restarts}, {evaluations}d evaluations"',
     )
+    solve = _pycma if method == PYCMA else partial(_minimize, method)
     for (dim, function), group in groupby(selected, key=lambda chosen: (chosen.dim, chosen.function)):
         solved, spent, tried = 0, 0, 0
         for chosen in group:
             problem = suite.get_problem(chosen.index, observer)
             try:
-                _solve(problem, method, evaluations * dim, restarts, (seed, function, dim, chosen.instance))
+                solve(problem, evaluations * dim, restarts, (seed, function, dim, chosen.instance))
                 solved += problem.final_target_hit
                 spent += problem.evaluations
                 tried += 1
@@ -97,14 +105,12 @@ def run(
         yield f"f{function}, d = {dim}: solved {solved} of {tried} with {spent:,} evaluations"
 
 
-def _solve(
-    problem: Any, method: str, max_evals: int, restarts: int | str, seed: tuple[int, ...]
-) -> OptimizeResult:
+def _minimize(method: str, problem: Any, max_evals: int, restarts: int | str, seed: tuple[int, ...]) -> None:
     def callback(_: OptimizeResult) -> None:
         if problem.final_target_hit:
             raise StopIteration
 
-    return minimize(
+    minimize(
         problem,
         problem.initial_solution,
         sigma0=SIGMA0,
@@ -114,6 +120,23 @@ def _solve(
         callback=callback,
         rng=np.random.SeedSequence(seed),
     )
+
+
+def _pycma(problem: Any, max_evals: int, restarts: int | str, seed: tuple[int, ...]) -> None:
+    """Run pycma's BIPOP-CMA-ES from the same start, with the same budget."""
+    with needs("cma", extra="bench"):
+        cma = import_module("cma")
+    options = {
+        "maxfevals": max_evals,
+        "seed": int(np.random.SeedSequence(seed).generate_state(1)[0]) or 1,  # 0 means "from the clock"
+        "signals_filename": "",
+        "termination_callback": [lambda _: problem.final_target_hit],
+        "verb_log": 0,
+        "verbose": -9,
+    }
+    with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cma.fmin2(problem, problem.initial_solution, SIGMA0, options, restarts=restarts, bipop=True)
 
 
 def _problem_ids(names: Sequence[str]) -> list[ProblemId]:

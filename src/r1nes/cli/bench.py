@@ -37,11 +37,23 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument(
         "--trials",
-        type=int,
-        default=3,
-        help="Runs per method, function and dimension. (default: %(default)s)",
+        type=numbers,
+        default="3",
+        metavar="NUMBERS",
+        help="Runs per method and function; one number, or one for each dimension. (default: %(default)s)",
     )
-    parser.add_argument("--budget", type=int, help="Evaluations per run. (default: by dimension)")
+    parser.add_argument(
+        "--budget",
+        type=numbers,
+        metavar="NUMBERS",
+        help="Evaluations per run; one number, or one for each dimension. (default: by dimension)",
+    )
+    parser.add_argument(
+        "--restarts",
+        type=int,
+        default=0,
+        help="Restarts of the methods of r1nes; others do not restart. (default: %(default)s)",
+    )
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="Runs in parallel. (default: %(default)s)"
     )
@@ -65,7 +77,14 @@ def run(options: argparse.Namespace) -> int:
     if options.targets:
         cells = targets.cells(options.targets)
     else:
-        cells = runner.grid(options.methods, options.functions, options.dims, options.trials, options.budget)
+        cells = runner.grid(
+            options.methods,
+            options.functions,
+            options.dims,
+            options.trials,
+            options.budget,
+            options.restarts,
+        )
     records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
     complaints = [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
     if missing := len(cells) - len(records) - len(failures):
@@ -77,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
         summaries = summarize(records)
         print(comparison.table(summaries))
         comparison.draw(summaries, options.out / "comparison")
-        print(f"{options.out / 'comparison'}.svg, .png, .pdf")
+        (options.out / "comparison.md").write_text(comparison.markdown(summaries), encoding="utf-8")
+        print(f"{options.out / 'comparison'}.svg, .png, .pdf, .md")
     for complaint in complaints:
         print(f"r1nes: {complaint}", file=sys.stderr)
     return 1 if complaints else 0

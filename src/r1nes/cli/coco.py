@@ -15,7 +15,9 @@ def add_to(commands: Any) -> None:
         commands, "coco", "run a COCO suite with COCO's observer, ready for its post-processing"
     )
     parser.add_argument("--suite", default="bbob-largescale", help="The suite. (default: %(default)s)")
-    parser.add_argument("--method", default="rknes", help="The method. (default: %(default)s)")
+    parser.add_argument(
+        "--method", default="rknes", help="A method, or pycma for its BIPOP-CMA-ES. (default: %(default)s)"
+    )
     parser.add_argument("--dims", type=numbers, metavar="NUMBERS", help="The dimensions. (default: all)")
     parser.add_argument("--functions", type=numbers, metavar="NUMBERS", help="The functions. (default: all)")
     parser.add_argument("--instances", type=int, help="The number of instances per function. (default: all)")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from r1nes.bench.analysis.comparison import draw, table
+from r1nes.bench.analysis.comparison import draw, markdown, table
 from r1nes.bench.analysis.statistics import Summary
 from r1nes.cli import main
 
@@ -61,3 +61,21 @@ def test_a_failed_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     command = f"bench --methods snes --functions f1 --dims 2 --trials 1 --budget 1 --out {tmp_path}"
     assert main(command.split()) == 1
     assert "snes on f1, d = 2, trial 1 failed: ValueError: max_evals" in capsys.readouterr().err
+
+
+def test_the_best_entries_of_the_markdown_table_are_bold() -> None:
+    text = markdown(
+        {
+            ("rknes", "f1", 8): summary(1234.0),
+            ("snes", "f1", 8): summary(4321.0, solved=2),
+            ("rknes", "f1", 32): summary(float("inf"), solved=0),
+            ("rknes", "sphere", 8): summary(5.0),
+        }
+    )
+    assert text.splitlines() == [
+        "| function | d | rknes | snes |",
+        "|---|---|---|---|",
+        "| f1 Sphere | 8 | **1,234** | 4,321 2/3 |",
+        "|  | 32 | **(0.25)** |  |",
+        "| sphere | 8 | **5** |  |",
+    ]

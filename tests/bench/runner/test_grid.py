@@ -250,11 +250,24 @@ def test_records_are_small_and_consistent(tmp_path: Path) -> None:
         ((["snes"], ["f1"], [1], 1), "dim must be a whole number of at least 2"),
         ((["snes"], ["f1"], [2], 0), "trials must be a whole number of at least 1"),
         ((["snes"], ["f1"], [2], 1, 0), "budget must be a whole number of at least 1"),
+        ((["snes"], ["f1"], [2, 3], 1, [7, 8, 9]), "budget must be one number, or one for each of 2 dims"),
     ],
 )
 def test_an_invalid_grid_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         grid(*arguments)
+
+
+def test_dimensions_may_differ_in_trials_and_budget_and_only_our_methods_restart() -> None:
+    cells = grid(["snes", "cma"], ["f1"], [2, 3], [2, 1], [100, 200], restarts=4)
+    assert [(cell.method, cell.dim, cell.trial, cell.budget, cell.restarts) for cell in cells] == [
+        ("snes", 2, 1, 100, 4),
+        ("snes", 2, 2, 100, 4),
+        ("cma", 2, 1, 100, 0),
+        ("cma", 2, 2, 100, 0),
+        ("snes", 3, 1, 200, 4),
+        ("cma", 3, 1, 200, 0),
+    ]
 
 
 @pytest.mark.parametrize(("dim", "most"), [(80, 2.1e5), (160, 7.8e5), (320, 4.0e6), (640, 1.8e7)])

@@ -55,6 +55,30 @@ def aligned(rows: list[list[str]]) -> Iterable[str]:
         yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
 
 
+def markdown(summaries: Summaries) -> str:
+    """Return the table in Markdown, without times: bold where a method is best, solved runs unless all."""
+    methods = list(dict.fromkeys(method for method, _, _ in summaries))
+    lines = [f"| function | d | {' | '.join(methods)} |", "|---|" + "---|" * (1 + len(methods))]
+    shown = ""
+    for function, dim in dict.fromkeys((function, dim) for _, function, dim in summaries):
+        row = [summaries.get((method, function, dim)) for method in methods]
+        order = [(entry.median, entry.precision) if entry else (math.inf, math.inf) for entry in row]
+        cells = [_cell(entry, rank == min(order)) for entry, rank in zip(row, order, strict=True)]
+        name = f"{function} {FUNCTIONS[function].name}" if function in FUNCTIONS else function
+        lines.append(f"| {name if name != shown else ''} | {dim} | {' | '.join(cells)} |")
+        shown = name
+    return "\n".join(lines) + "\n"
+
+
+def _cell(summary: Summary | None, is_best: bool) -> str:
+    if summary is None:
+        return ""
+    solved = math.isfinite(summary.median)
+    number = f"{summary.median:,.0f}" if solved else f"({summary.precision:.2g})"
+    number = f"**{number}**" if is_best else number
+    return number if summary.solved in (0, summary.runs) else f"{number} {summary.solved}/{summary.runs}"
+
+
 def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None:
     """Draw a panel per function, with a line per method over the dimensions where ``statistic`` is finite."""
     heights = {key: getattr(summary, statistic) for key, summary in summaries.items()}

@@ -13,7 +13,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -26,6 +26,7 @@ from r1nes.bench.runner.measure import BENCH_METHODS, Cell, measure_cell
 from r1nes.bench.runner.peers import PEERS
 from r1nes.bench.runner.progress_bar import progress_bar
 from r1nes.bench.runner.records import Record, Records, read_records
+from r1nes.strategies import STRATEGIES
 
 BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 
@@ -39,24 +40,42 @@ def grid(
     methods: Iterable[str],
     functions: Iterable[str],
     dims: Iterable[int],
-    trials: int,
-    max_evals: int | None = None,
+    trials: int | Sequence[int],
+    max_evals: int | Sequence[int] | None = None,
+    restarts: int = 0,
 ) -> list[Cell]:
-    """Return ``trials`` runs of every method on every function in every dimension."""
-    methods, functions, dims = dict.fromkeys(methods), dict.fromkeys(functions), dict.fromkeys(dims)
+    """Return ``trials`` runs of every method on every function in every dimension.
+
+    ``trials`` and ``max_evals`` are the same for all dimensions, or one number for each. Only methods of this
+    package restart.
+    """
+    methods, functions, dims = dict.fromkeys(methods), dict.fromkeys(functions), list(dims)
     _known("method", methods, BENCH_METHODS)
     _known("function", functions, [*FUNCTIONS, *TEXTBOOK])
     for dim in dims:
         count("dim", dim, least=2)
+    repeats = _for_each("trials", trials, dims)
+    budgets = [default_budget(dim) for dim in dims]
     if max_evals is not None:
-        count("budget", max_evals)
+        budgets = _for_each("budget", max_evals, dims)
     return [
-        Cell(method, function, dim, trial, max_evals or default_budget(dim))
+        Cell(method, function, dim, trial, budget, restarts if method in STRATEGIES else 0)
         for function in functions
-        for dim in dims
+        for dim, repeat, budget in zip(dims, repeats, budgets, strict=True)
         for method in methods
-        for trial in range(1, count("trials", trials) + 1)
+        for trial in range(1, repeat + 1)
     ]
+
+
+def _for_each(name: str, given: int | Sequence[int], dims: list[int]) -> list[int]:
+    """Return a number for each dimension."""
+    numbers = [given] if isinstance(given, int) else given
+    if len(numbers) not in (1, len(dims)):
+        raise ValueError(
+            f"{name} must be one number, or one for each of {len(dims)} dims; got {len(numbers)}"
+        )
+    numbers = [count(name, number) for number in numbers]
+    return numbers * len(dims) if len(numbers) == 1 else numbers
 
 
 def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Record], dict[Cell, str]]:
