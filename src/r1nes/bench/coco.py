@@ -27,6 +27,7 @@ from r1nes.minimize import minimize
 
 SUITES = ("bbob", "bbob-largescale", "bbob-noisy")  # single-objective, unconstrained, continuous
 PYCMA = "pycma"  # pycma's BIPOP-CMA-ES, recorded by the same observer
+TOLERANCE = 1e-11  # of the values, as in pycma; COCO's last target is 1e-8 above the optimum
 SIGMA0 = 2.0  # for the region of interest [−5, 5]^d; COCO starts at its centre
 
 
@@ -115,7 +116,8 @@ def _minimize(method: str, problem: Any, max_evals: int, restarts: int | str, se
         problem.initial_solution,
         sigma0=SIGMA0,
         method=method,
-        max_evals=max_evals,
+        max_evals=max_evals - 1,
+        ftol=min(1e-12, TOLERANCE / abs(problem(problem.initial_solution))),
         restarts=restarts,
         callback=callback,
         rng=np.random.SeedSequence(seed),
