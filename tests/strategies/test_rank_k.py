@@ -251,7 +251,7 @@ def test_a_long_path_beside_the_longest_axis_does_not_blow_up_the_step_size(base
     """On a sharp ridge the longest axis may exceed e^12, and the path then misses it by many deviations."""
     strategy, noise, utilities = searched(16, 5, base=base, popsize=64)
     state = strategy.state
-    stretched = replace(strategy, state=state._replace(q=state.q + 1e6, c=np.array([12.0, 0.1, -0.1])))
+    stretched = replace(strategy, state=state._replace(q=state.q + 1e6, a=np.exp([12.0, 0.1, -0.1])))
     assert stretched.update(noise, utilities).sigma < 4 * strategy.sigma
 
 
