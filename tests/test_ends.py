@@ -142,12 +142,12 @@ class TestPlateaus:
 
     def test_the_step_ellipsoid_is_solved(self) -> None:
         needed = []
-        for seed in range(1, 12):
+        for seed in range(1, 34):
             f = problem("f7", 8, seed).formula
             x0 = np.random.default_rng(1000 * seed + 8).uniform(-4, 4, 8)
             result = solve(f, x0, rng=seed, ftarget=1e-8, max_evals=20_000)
             needed.append(result.nfev if result.success else math.inf)
-        assert np.isfinite(needed).sum() >= 9
+        assert np.isfinite(needed).sum() >= 27
         assert np.median(needed) < 4000
 
     def test_widening_survives_a_checkpoint_and_bounds(self, tmp_path: Any) -> None:

@@ -103,10 +103,22 @@ def test_a_lucky_early_point_does_not_look_like_stagnation() -> None:
             values[2] = 0
         optimizer.tell(X, values)
         assert "stagnation" not in optimizer.stop()
-    for _ in range(6000):
+    for luck in np.random.default_rng(1).random(6000):
         X = optimizer.ask()
-        optimizer.tell(X, 900 + np.arange(6.0))
+        optimizer.tell(X, 900 + luck + np.arange(6.0))
     assert "stagnation" in optimizer.stop()
+
+
+def test_on_a_plateau_stagnation_needs_half_of_the_run() -> None:
+    """There the values improve in jumps, so the next improvement may be long in coming."""
+    optimizer = r1nes.Optimizer(np.zeros(4), 1.0, popsize=6, rng=1, xtol=0, ftol=0, ftarget=0.0)
+    ended = 0
+    while not ended:
+        X = optimizer.ask()
+        optimizer.tell(X, max(100.0 - optimizer.generation, -500.0) + 1000 + np.arange(6.0))
+        if "stagnation" in optimizer.stop():
+            ended = optimizer.generation
+    assert 1200 <= ended < 2000  # the values had improved for 600 generations
 
 
 def test_nothing_stops_a_run_at_its_start() -> None:

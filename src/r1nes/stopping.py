@@ -62,6 +62,7 @@ SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or
 FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
 SHRUNK = 1e-3  # largest standard deviation at which x counts as converged, relative to the widest
 STALLED = 1e-3  # improvement over an era, relative to the distance from the target, that is too slow
+DISTINCT = 0.9  # share of distinct best values in an era, below which it lies on plateaus
 MARKS = 4  # generations a decade of σ apart that are compared
 RESOLVED = 1e3  # rounding errors; values that differ by less say nothing about the objective
 NOISY, SMOOTH = 0.5, 1.5  # powers of σ that the spread of the values follows: 0 for noise, 2 at a minimum
@@ -153,7 +154,7 @@ class Stopping:
         if best == worst:
             self.flat += 1
         self.era.append(best)
-        if len(self.era) >= self.era_length:
+        if len(self.era) % self.era_length == 0:
             self._compare_eras(generation)
         if generation % max(self.dim, SHAPE_GENERATIONS) == 0:  # it may cost O(d³)
             self.condition = strategy.condition()
@@ -205,6 +206,9 @@ class Stopping:
         median = float(np.median(self.era))
         needed = 0.0 if self.ftarget is None else STALLED * (median - self.ftarget)
         is_stagnant = median >= self.era_median or self.era_median - median <= needed
+        repeats = len(set(self.era)) < DISTINCT * len(self.era)
+        if is_stagnant and repeats and 2 * len(self.era) < generation:
+            return  # on plateaus the values improve in jumps: the era continues, up to half of the run
         self.stagnant = len(self.era) if is_stagnant else 0
         self.era_median = median
         self.era_length = max(self.era_length, generation // 5)
