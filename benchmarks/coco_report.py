@@ -6,7 +6,8 @@
 
 The first argument is a reference that cocopp contains: best2009-bbob or best2019-bbob-largescale. Folders may
 be archives (.tgz). A cell holds the expected evaluations to 1e-8 and the ratio to the reference; a dash means
-that no run got there. Functions that none of the folders solves are left out.
+that no run got there. Functions that none of the folders solves are left out. A name counts up to its first
+hyphen, so that RkNES-80 and RkNES-160 may hold a dimension each.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def main(reference: str, folders: list[str]) -> None:
     best, found = read(reference, folders)
     dims = sorted({dim for times in found for dim, _ in times})
     columns = [(dim, i) for dim in dims for i, times in enumerate(found) if any(d == dim for d, _ in times)]
-    heads = [f"{Path(folders[i]).name.split('.')[0]}, d = {dim}" for dim, i in columns]
+    heads = [f"{Path(folders[i]).name.split('.')[0].split('-')[0]}, d = {dim}" for dim, i in columns]
     print(f"| function | {' | '.join(heads)} |")
     print("|---|" + "---|" * len(columns))
     for function in sorted({function for times in found for _, function in times}):
