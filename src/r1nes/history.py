@@ -16,8 +16,10 @@ class Recorder:
     """Keeps one number of 8 bytes per column and generation.
 
     The columns are ``restart`` (0 in the first run), ``nfev``, ``best`` (so far), ``min``, ``median`` and
-    ``max`` of the generation's values that are not NaN, ``sigma``, and the scalars of the strategy. For two
-    variables the distribution is kept, too: ``mean1``, ``mean2``, ``var1``, ``cov12`` and ``var2``.
+    ``max`` of the generation's values that are not NaN, ``ties`` (values equal to another one), ``noise``
+    (its share in the variance of the values), ``center`` (the length of the mean), ``sigma``, and the scalars
+    of the strategy, such as RkNES's ``rate``. For two variables the distribution is kept, too:
+    ``mean1``, ``mean2``, ``var1``, ``cov12`` and ``var2``.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,9 @@ class Recorder:
             "min": ranked[0],
             "median": 0.5 * (ranked[(n - 1) // 2] + ranked[n // 2]),
             "max": ranked[n - 1],
+            "ties": n - len(set(ranked[:n])),
+            "noise": optimizer.noise_share,
+            "center": math.sqrt(float(strategy.mean.dot(strategy.mean))),
             **strategy.scalars(),
         }
         if optimizer.settings.start.size == 2:

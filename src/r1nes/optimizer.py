@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Literal, Self, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
@@ -15,8 +16,10 @@ from r1nes.bounds import Box
 from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.plateaus import widening
+from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
+from r1nes.sampling.orthogonal import first_of
 from r1nes.sampling.sources import source_of
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings, takes
@@ -71,7 +74,7 @@ class Optimizer:
             first = replace(first, compiled=True)
         self.strategy: Strategy = placed(first, settings.array_type)
         self._noise = source_of(
-            settings.noise,
+            settings.sampling,
             self.seed,
             first.noise_size,
             settings.array_type,
@@ -83,6 +86,7 @@ class Optimizer:
         kind = Asynchronous if settings.asynchronous else Synchronous
         self._matching: Matching = kind(n, mean.size, settings.array_type)
         self.counts = Counts(best_x=settings.array_type.array(mean))
+        self._probing = Probing(settings.probes, always=settings.noise is True)
 
     def __repr__(self) -> str:
         """The method and the state of the run at a glance."""
@@ -115,7 +119,10 @@ class Optimizer:
             raise ValueError(f"out needs a NumPy array as x0, got one of {self.settings.array_type.library}")
         try:
             noise = self._draw() if self._matching.pending is None else self._matching.pending
-            points = _points(self.strategy, self._box, noise, out)
+            if self._probing.repeated:
+                points = self._probing.complete(_points(self.strategy, self._box, noise, None), out)
+            else:
+                points = _points(self.strategy, self._box, noise, out)
         except MemoryError:
             size = f"{self.popsize} points of {len(self.strategy.mean)} variables"
             raise MemoryError(
@@ -132,13 +139,21 @@ class Optimizer:
             counts.drawn += 1
             return self._noise.rows(generation + 1, row, row + 1)
         self._buffer = self._noise.draw(counts.generation + 1, 0, n, self._buffer)
-        return self._buffer
+        again = self._probing.repeated
+        return first_of(self._buffer, n - again) if again else self._buffer
 
     def _stream(self) -> Stream:
         if not isinstance(self._matching, Synchronous):
             raise ValueError("streaming must be False with asynchronous=True, where ask returns one point")
         sample = partial(_points, self.strategy, self._box)
-        stream = Stream(sample, self._noise, self.counts.generation + 1, self.popsize, self.strategy.mean)
+        stream = Stream(
+            sample,
+            self._noise,
+            self.counts.generation + 1,
+            self.popsize,
+            self.strategy.mean,
+            self._probing.points,
+        )
         self._matching.asked_stream(stream)
         return stream
 
@@ -157,7 +172,15 @@ class Optimizer:
             self._step(*generation)
 
     def _step(self, noise: Any, points: Array | Stream, told: Array) -> None:
-        first, ranked, utilities = ranking(told, self.settings.weights)
+        weights, probing = self.settings.weights, self._probing
+        if probing.repeated:
+            probing.hear(told[-probing.repeated :])
+            self.counts.nan_count += int(np.isnan(told[-probing.repeated :]).sum())
+            told, weights = told[: -probing.repeated], self.settings.probe_weights
+        first, ranked, utilities = ranking(told, weights)
+        probing.observe(self.counts.generation + 1, points, told, ranked)
+        if probing.seen or probing.always:
+            self.strategy = self.strategy.heeding(probing.doubt())
         if isinstance(noise, Stream):
             self.strategy = update_streamed(self.strategy, noise, utilities)
         else:
@@ -166,6 +189,7 @@ class Optimizer:
         if self._box is not None:
             self.strategy = self.strategy.capped(self._box.limits)
         is_blank = self.counts.finish_generation(points, told, first, ranked)
+        self._stopping.noise = probing.share if probing.doubt_begins else 0.0
         self._widen(self._stopping.observe(ranked, self.counts.generation, self.strategy))
         if is_blank:
             raise FloatingPointError(
@@ -183,8 +207,11 @@ class Optimizer:
 
     @property
     def mean(self) -> Array:
-        """The centre of the distribution as a point within the bounds: the better answer under noise."""
-        mean = copied(self.strategy.mean)
+        """The centre of the distribution as a point within the bounds: the better answer under noise.
+
+        Under noise it is averaged over recent generations.
+        """
+        mean = copied(self.strategy.averaged_mean())
         return mean if self._box is None else self._box.fold(mean[None])[0]
 
     @property
@@ -198,13 +225,26 @@ class Optimizer:
             nfev=counts.nfev,
             nit=counts.earlier + counts.generation,
             **self.outcome(),
+            mean=self.mean,
             sigma=self.strategy.sigma,
+            noise=self.noise,
+            noise_share=self.noise_share,
             nan_count=counts.nan_count,
             restarts=counts.restart,
             seed=self.seed,
             choices=dict(self.settings.choices),
         )
         return result
+
+    @property
+    def noise(self) -> float | None:
+        """The estimated standard deviation of the noise; None if no point was evaluated again."""
+        return self._probing.std if self.settings.probes else None
+
+    @property
+    def noise_share(self) -> float:
+        """The estimated share of the noise in the variance of the values of a generation."""
+        return self._probing.share
 
     def outcome(self) -> dict[str, Any]:
         """Return the entries of ``result`` that say whether and why this run ended."""
@@ -255,6 +295,7 @@ class Optimizer:
             "stopping": self._stopping.state(),
             "asked": self._matching.is_waiting,
             "counts": _on_host(self.counts.state()),
+            "probing": _on_host(self._probing.state()),
         }
 
     @classmethod
@@ -270,6 +311,8 @@ class Optimizer:
         self.strategy = placed(self.strategy, array_type, **state["strategy"])
         self._stopping.restore(state["stopping"])
         self.counts = Counts.from_state(state["counts"], array_type)
+        if "probing" in state:  # not in the earliest files
+            self._probing = Probing.from_state(state["probing"], array_type)
         if state["asked"]:
             self.ask()
 

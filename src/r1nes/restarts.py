@@ -27,7 +27,7 @@ from scipy.optimize import OptimizeResult
 from r1nes.arguments import count
 from r1nes.arrays import Array, host
 from r1nes.optimizer import Optimizer
-from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings
+from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings, renamed
 from r1nes.stopping import describe
 from r1nes.strategies import Method
 
@@ -126,7 +126,7 @@ class Search:
 
     def check_same(self, kept: dict[str, Any], path: str | os.PathLike[str]) -> None:
         """Raise ValueError if the search ``kept`` in a file differs in any setting but the limits."""
-        given, before = self.settings.to_plain(), kept["settings"]
+        given, before = self.settings.to_plain(), renamed(kept["settings"])
         ours, theirs = method_settings(given), method_settings(before)
         defaults = {each.name: each.default for each in fields(self.settings.algorithm)}
         unlike = {*LIMITS, *OF_METHOD, "method_settings", "compiled"}  # compared below, or free to change

@@ -34,6 +34,7 @@ from r1nes.arguments import (
 from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
 from r1nes.arrays.compiled import choose
 from r1nes.bounds import BoundsLike, as_edges, default_sigma
+from r1nes.probing import LEAST_PROBED, REPEATED
 from r1nes.sampling.gaussian import Seed, seed_sequence
 from r1nes.strategies import Method, method_named, method_of, name_of
 
@@ -41,6 +42,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S")
 R = TypeVar("R")
+
+
+def ask_again(name: str, value: object) -> object:
+    """Check the keyword ``noise``; where random numbers are drawn is the keyword ``sampling``."""
+    if value in ("device", None):
+        raise ValueError(f"{name} says whether values are noisy; where to draw is now sampling={value!r}")
+    return one_of("auto", True, False)(name, value)
 
 
 def keyword(text: str, check: Check = anything, default: Any = None, **facts: Any) -> Any:
@@ -104,7 +112,14 @@ class Settings:
         flag,
         False,
     )
-    noise: str | None = keyword(
+    noise: str | bool = keyword(
+        'Whether to find out if values are noisy. "auto": two points are evaluated again now and then; if '
+        "their values differ, the learning rates follow the signal. True: the rates adapt from the start, "
+        "which also helps on functions with many minima. False: no point is evaluated again.",
+        ask_again,
+        "auto",
+    )
+    sampling: str | None = keyword(
         'Where random numbers are drawn: None for the host, the same for every array library; "device" for '
         "the generator of the device that holds x0.",
         one_of(None, "device"),
@@ -131,6 +146,8 @@ class Settings:
     sigma: float = field(init=False)  # sigma0
     weights: Array = field(init=False)  # utilities
     edges: tuple[Array, Array] | None = field(init=False)  # bounds
+    probes: bool = field(init=False)  # whether points are evaluated again
+    probe_weights: Array = field(init=False)  # weights of a generation that evaluates points again
     seed: np.random.SeedSequence = field(init=False)  # rng
     is_seeded: bool = field(init=False)  # whether rng was given
     is_compiled: bool = field(init=False)  # whether numba compiles the arithmetic
@@ -148,8 +165,9 @@ class Settings:
         self._set(size=size, popsize=size)
         if self.max_evals is not None:
             self._set(max_evals=count("max_evals", self.max_evals, least=size))
-        weights = self._weights().astype(start.dtype)
+        weights = self._weights(size).astype(start.dtype)
         self._set(weights=weights, utilities=None if self.utilities is None else weights)
+        self._choose_probes()
         edges = as_edges(self.bounds, start)
         sigma = default_sigma(edges) if self.sigma0 is None else self.sigma0
         self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), sigma=sigma, sigma0=sigma)
@@ -168,9 +186,25 @@ class Settings:
         method = method_of(self.method, self.start.size, given)
         self._set(algorithm=method, method=method, **dict.fromkeys(OF_METHOD))
 
-    def _weights(self) -> Array:
+    def _choose_probes(self) -> None:
+        n, can = self.size, self.algorithm.heeds_noise and not self.asynchronous and self.size >= LEAST_PROBED
+        if self.noise is True and not can:
+            raise ValueError(
+                f"noise must be 'auto' or False for {name_of(self.algorithm)} with popsize={n} and "
+                f"asynchronous={self.asynchronous}: only RkNES adapts its rates, synchronously, and from "
+                f"{LEAST_PROBED} points on; got True"
+            )
+        probes = can and self.noise is not False
+        weights = self._weights(n - REPEATED).astype(self.start.dtype) if probes else self.weights
+        self._set(probes=probes, probe_weights=weights)
+
+    def _weights(self, n: int) -> Array:
+        """Return the weights of a generation of ``n`` points that are new."""
         if self.utilities is None:
-            return self.algorithm.default_utilities(self.size, self.start.size)
+            return self.algorithm.default_utilities(n, self.start.size)
+        if n < self.size:
+            ranks = np.linspace(0, 1, self.size)
+            return np.interp(np.linspace(0, 1, n), ranks, self.weights)
         w = np.array(self.utilities, dtype=np.float64)
         if w.shape != (self.size,):
             raise ValueError(f"utilities must hold one weight per rank, {self.size}, got shape {w.shape}")
@@ -209,6 +243,7 @@ class Settings:
     @classmethod
     def from_plain(cls, plain: dict[str, Any], method: Method | type[Method] | None = None) -> Self:
         """Return the settings that ``to_plain`` stored; a ``method`` of your own must be passed again."""
+        plain = renamed(plain)
         bounds, x0 = plain["bounds"], plain["x0"]
         keywords = {name: plain[name] for name in plain if name in KEYWORDS and name not in OF_METHOD}
         return cls(
@@ -266,6 +301,13 @@ class RunSettings(Settings):
         at_least_zero,
         10.0,
     )
+
+
+def renamed(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a checkpoint under the names that they have now."""
+    if "sampling" in plain:
+        return plain
+    return {**plain, "sampling": plain.get("noise"), "noise": "auto"}
 
 
 OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.metadata)

@@ -2,7 +2,7 @@
 
 Every run ends by itself: whatever the objective does, one of the reasons below applies eventually. A limit of
 None and a tolerance of 0 are off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow``,
-``minus_inf`` and ``collapsed`` are always on.
+``minus_inf``, ``collapsed`` and ``noise`` are always on.
 
 A run has converged if the distribution has shrunk and the values have settled. Differences of values only
 ever count relative to other differences, so that f and a f + b, a > 0, end after the same generation.
@@ -36,6 +36,7 @@ MESSAGES = {
     "callback": "callback raised StopIteration",
     "interrupt": "Ctrl-C was pressed",
     "collapsed": "The steps shrank to nothing where the values were still changing: a sharp ridge, or noise",
+    "noise": "The differences between values are mostly noise",
 }
 ADVICE = {
     "ftarget": "",
@@ -51,13 +52,15 @@ ADVICE = {
     "callback": "",
     "interrupt": "With a checkpoint, the same call continues the run.",
     "collapsed": "Use restarts or a larger popsize, or start again from x with a larger sigma0.",
+    "noise": "Use mean, not x; set max_evals to continue, with rates that fall further.",
 }
 STATUS = {reason: code for code, reason in enumerate(MESSAGES)}
 RUNNING = -1
 CONVERGED = {"xtol", "ftol"}
+UNPROVEN = {"xtol", "ftol", "stagnation", "collapsed"}  # under noise
 
 OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
-SINCE = ("highest", "widest", "next_mark", "marks", "doubt", "ends")  # not in the earliest files
+SINCE = ("highest", "widest", "next_mark", "marks", "doubt", "ends", "noise")  # not in the earliest files
 SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or d if that is more
 FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
 SHRUNK = 1e-3  # largest standard deviation at which x counts as converged, relative to the widest
@@ -113,6 +116,7 @@ class Stopping:
     next_mark: float = math.inf
     marks: list[tuple[float, float]] = field(default_factory=list)  # (standard deviation, spread of values)
     doubt: tuple[float, float] | None = None  # last best value and spread before the check
+    noise: float = 0.0  # its share in the variance of the values, if it matters
     ends: dict[str, float] = field(default_factory=dict)  # reasons found in the last generation
     began: float = field(default_factory=time.monotonic)
 
@@ -162,9 +166,18 @@ class Stopping:
         if not self.next_mark <= most <= self.widest:
             self._mark(most, best, worst)
         self.ends = self._ends_of_search(strategy, least, most)
+        if self.noise:
+            self.ends = self._under_noise(self.ends)
         if not CONVERGED.isdisjoint(self.ends):
             return self._check(worst - best, most)
         return 1.0
+
+    def _under_noise(self, ends: dict[str, float]) -> dict[str, float]:
+        """Return the reasons that hold if values are noisy: no convergence, no stagnation before a limit."""
+        limited = self.max_evals is not None or self.max_seconds is not None
+        kept = {reason: value for reason, value in ends.items() if reason not in UNPROVEN}
+        ended = ends.keys() & (UNPROVEN - {"stagnation"} if limited else UNPROVEN)
+        return {"noise": self.noise, **kept} if ended else kept
 
     def _mark(self, most: float, best: float, worst: float) -> None:
         """Keep the widest standard deviation, and how far values differ each time it has shrunk tenfold."""

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.arrays
 @every_other
 @every_width
 def test_the_seed_determines_it(method: str, library: str, width: str) -> None:
-    settings = {"method": method, "noise": "device"}
+    settings = {"method": method, "sampling": "device"}
     first, second = started(library, width, **settings), started(library, width, **settings)
     other = started(library, width, rng=2, **settings)
     np.testing.assert_array_equal(run(first, 5), run(second, 5))
@@ -42,7 +42,7 @@ def test_the_seed_determines_it(method: str, library: str, width: str) -> None:
 @pytest.mark.parametrize("method", ["r1nes", "snes", "xnes"])
 def test_it_is_standard_normal(method: str, library: str) -> None:
     optimizer = Optimizer(
-        maker(library)(np.zeros(50)), 0.5, method=method, popsize=200, noise="device", rng=1
+        maker(library)(np.zeros(50)), 0.5, method=method, popsize=200, sampling="device", rng=1
     )
     rows = plain(optimizer._noise.rows(1, 0, 200))
     assert abs(rows.mean()) < 0.05
@@ -66,7 +66,7 @@ def test_it_is_standard_normal(method: str, library: str) -> None:
     ],
 )
 def test_directions_are_orthogonal(library: str, width: str, d: int, popsize: int) -> None:
-    optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, noise="device", rng=1)
+    optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, sampling="device", rng=1)
     host = Optimizer(np.zeros(d), 0.5, popsize=popsize, rng=1)
     drawn, sent = optimizer._noise, host._noise
     assert isinstance(drawn, DeviceDirections)
@@ -95,6 +95,6 @@ def test_directions_are_orthogonal(library: str, width: str, d: int, popsize: in
 @every_method
 @every_other
 def test_a_run_converges_as_well(method: str, library: str) -> None:
-    optimizer = started(library, method=method, noise="device")
+    optimizer = started(library, method=method, sampling="device")
     run(optimizer, 100)
     assert optimizer.best < 0.05 * float(ellipsoid(START))

@@ -35,11 +35,11 @@ pytestmark = pytest.mark.arrays
 @every_method
 @every_other
 @both_ways
-@pytest.mark.parametrize("noise", [None, "device"])
+@pytest.mark.parametrize("sampling", [None, "device"])
 def test_a_resumed_run_continues_bit_for_bit(
-    method: str, library: str, width: str, noise: str | None, bounds: Any, tmp_path: Path
+    method: str, library: str, width: str, sampling: str | None, bounds: Any, tmp_path: Path
 ) -> None:
-    settings = {"method": method, "noise": noise, "bounds": bounds}
+    settings = {"method": method, "sampling": sampling, "bounds": bounds}
     straight, resumed = started(library, width, **settings), started(library, width, **settings)
     for generation in range(9):
         run(straight, 1)

@@ -176,10 +176,10 @@ class TestRefusals:
             r1nes.minimize(ellipsoid, maker(library)(START), workers=2)
 
     def test_device_noise_without_a_device(self) -> None:
-        with pytest.raises(ValueError, match="noise='device' needs a PyTorch tensor or a JAX array as x0"):
-            Optimizer(START, noise="device")
-        with pytest.raises(ValueError, match="noise must be None or 'device', got 'gpu'"):
-            Optimizer(START, noise="gpu")
+        with pytest.raises(ValueError, match="sampling='device' needs a PyTorch tensor or a JAX array as x0"):
+            Optimizer(START, sampling="device")
+        with pytest.raises(ValueError, match="sampling must be None or 'device', got 'gpu'"):
+            Optimizer(START, sampling="gpu")
 
 
 class TestMinimize:

@@ -35,7 +35,7 @@ def directions(d: int, k: int, seed: int = 0) -> Array:
 
 def searched(d: int, generations: int, **settings: Any) -> tuple[RankKGaussian, Any, Array]:
     """Return a distribution in the middle of a search, with its next noise and utilities."""
-    optimizer = r1nes.Optimizer(np.linspace(-1, 2, d), 0.5, method="rknes", rng=1, **settings)
+    optimizer = r1nes.Optimizer(np.linspace(-1, 2, d), 0.5, method="rknes", noise=False, rng=1, **settings)
     for _ in range(generations):
         X = optimizer.ask()
         optimizer.tell(X, rosenbrock(X))

@@ -59,7 +59,9 @@ class ArrayType:
             dtype = getattr(torch, self.dtype.name)
             return torch.randn(shape, generator=generator, dtype=dtype, device=self.device)
         if self.library != "jax":
-            raise ValueError("noise='device' needs a PyTorch tensor or a JAX array as x0, got a NumPy array")
+            raise ValueError(
+                "sampling='device' needs a PyTorch tensor or a JAX array as x0, got a NumPy array"
+            )
         import jax
 
         first, second = (int(word) for word in key.generate_state(2))

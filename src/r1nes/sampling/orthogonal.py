@@ -70,6 +70,16 @@ def rows_of(noise: Any) -> Any:
     return noise.rows if isinstance(noise, Pairs) else noise
 
 
+def first_of(noise: Any, count: int) -> Any:
+    """Return the noise of the first ``count`` samples."""
+    if isinstance(noise, ShiftedSequence):
+        return noise._replace(starts=noise.starts[:count])
+    if not isinstance(noise, Pairs):
+        return noise[:count]
+    fresh = len(noise.rows)
+    return Pairs(noise.rows, count - fresh) if count > fresh else noise.rows[:count]
+
+
 def points_like(noise: Any) -> Array:
     """Return an uninitialised NumPy array for the points of ``noise``."""
     Y = rows_of(noise)

@@ -30,7 +30,9 @@ def source_of(
     on_device = array_type.library != "numpy"
     if kind == "device":
         if not on_device:
-            raise ValueError("noise='device' needs a PyTorch tensor or a JAX array as x0, got a NumPy array")
+            raise ValueError(
+                "sampling='device' needs a PyTorch tensor or a JAX array as x0, got a NumPy array"
+            )
         drawn = DeviceDirections if orthogonal else DeviceNoise
         return drawn(seed, width, array_type, popsize)
     source = (

@@ -22,6 +22,7 @@ import numpy as np
 
 from r1nes.arguments import at_least_zero
 from r1nes.arrays import Array, ArrayType, host, like
+from r1nes.probing import Doubt
 from r1nes.ranking import logarithmic
 from r1nes.sampling.streaming import Stream
 
@@ -97,6 +98,14 @@ class Strategy(ABC):
         """Return the same shape with σ multiplied by ``factor``; unchanged without ``shrunk``."""
         return self if type(self).shrunk is Strategy.shrunk else self.shrunk(1 / factor)
 
+    def heeding(self, _: Doubt) -> Self:
+        """Return the same distribution, with learning rates that suit the noise; unchanged by default."""
+        return self
+
+    def averaged_mean(self) -> Array:
+        """Return the mean, averaged over recent generations if that is nearer to the optimum."""
+        return self.mean
+
     def largest_std(self) -> tuple[float, float]:
         """Return a lower and an upper bound of the largest standard deviation, at little cost."""
         largest = float(self.stds().max())
@@ -131,6 +140,7 @@ class Method(ABC):
 
     min_dim: ClassVar[int] = 1  # the smallest number of variables it supports
     orthogonal: ClassVar[bool] = False  # whether its noise is orthogonal directions, not normal numbers
+    heeds_noise: ClassVar[bool] = False  # whether it adapts its learning rates to noise
     max_condition: ClassVar[float] = 1e14  # beyond this, rounding errors dominate
 
     def __post_init__(self) -> None:

@@ -44,6 +44,7 @@ class Rates(NamedTuple):
     damping: float
     expected: float  # length of p_σ without selection
     longest: float  # steady length of p_σ, relative to the expected one
+    fall: float  # the most that log σ falls in one generation
     keep_q: float  # of q
     gain_q: float
     drift: float  # of the mean along q
@@ -94,9 +95,10 @@ def rates_of(
         damping=c_sigma / (0.4 * (1 + c_sigma)),
         expected=math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d)),  # E‖N(0, I)‖
         longest=max(1.4 + 2 / (d + 1), d / 16),
+        fall=math.inf,
         keep_q=1 - c_path,
         gain_q=math.sqrt(c_path * (2 - c_path) * mu),
-        drift=0.3 / math.sqrt(mu),
+        drift=0.3 * min(1.0, math.sqrt(512 / d)) / math.sqrt(mu),
         mean=mean,
         sigma=sigma,
         layer=min(0.5, 5 * layer * mu / (3 * d + 10)),

@@ -128,7 +128,7 @@ def aim(a: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rat
     """Return e and h of the diagonal, the growth of log σ, and how ``combine`` adds V to the paths."""
     p_power, trace, of_past, agreement, past_power, along_s, along_q = sums
     excess = sqrt(p_power) / rates.expected
-    growth = least(rates.damping * (excess - 1), FASTEST)
+    growth = most(least(rates.damping * (excess - 1), FASTEST), -rates.fall)
     steady = excess < sqrt(1 - rates.keep_p ** (2 * age + 2)) * rates.longest  # p_σ starts at 0
     gain, walked = rates.gain_q * steady, a * along_s
     along = rates.keep_q * along_q + gain * walked

@@ -22,10 +22,12 @@ import numpy as np
 from r1nes.arrays import Array, array_type_of, host, library_of, like, namespace
 from r1nes.arrays.one_text import inner
 from r1nes.arrays.tiles import BLOCK, column_slices
+from r1nes.probing import Doubt
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.orthogonal import Pairs, around, as_pairs, folded, pairs_of, points_like, rows_of
 from r1nes.strategies.protocol import Method, Strategy
+from r1nes.strategies.rank_k.pace import Pace, followed, slowed
 from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of
 from r1nes.strategies.rank_k.step import advance, offsets, orthonormal, step, whole_offsets
 from r1nes.strategies.rank_k.tiles import Moments, advance_in_tiles, moments_of
@@ -50,6 +52,7 @@ class RkNES(Method):
 
     min_dim: ClassVar[int] = 2
     orthogonal: ClassVar[bool] = True
+    heeds_noise: ClassVar[bool] = True
     max_condition: ClassVar[float] = 1e30
 
     rank: int | tuple[int, int] | None = None
@@ -71,7 +74,7 @@ class RkNES(Method):
         past = np.zeros((d, d) if full else (0, 0), dtype)
         state = State(mean, B, V, a, zeros, zeros, zeros, past, 0.0, 0.0, math.log(sigma), 0)
         relative = self.rate_mean, self.rate_sigma, self.rate_shape, self.rate_base
-        return RankKGaussian(state, growing, relative)
+        return RankKGaussian(state, growing, relative, Pace(math.log(sigma), zeros, mean))
 
     def _is_full(self, d: int) -> bool:
         return self.base == "full" or (self.base == "auto" and d <= LARGEST_FULL)
@@ -104,6 +107,7 @@ class RankKGaussian(Strategy):
     state: State
     growing: int  # how many directions grow
     relative: tuple[float, float, float, float]  # rates of μ, σ, the layer and B, relative to their defaults
+    pace: Pace
     compiled: bool = False  # whether numba compiles the arithmetic
 
     @property
@@ -138,7 +142,8 @@ class RankKGaussian(Strategy):
         if not weights[0]:  # no sample carries any weight
             return self
         sampled = self.state, Y, like(of_mean, Y), like(w, Y), Y if full else None
-        return self._next(step.of(self._library)(*sampled, *self._constants(*weights)))
+        stepped = self._next(step.of(self._library)(*sampled, *self._constants(*weights)))
+        return stepped.paced(sampled[2] @ Y, *weights) if self.pace.is_adapted else stepped
 
     def moments(self) -> Moments | None:
         """Return the sums over samples before any has been added; a full base has no such sums."""
@@ -155,14 +160,34 @@ class RankKGaussian(Strategy):
         constants = self._constants(moments.power, moments.total, moments.n)
         is_tiled = len(self.mean) > LARGEST_WHOLE and library_of(self.mean) == "numpy"
         text = advance_in_tiles() if is_tiled else advance.of(self._library)
-        return self._next(
+        stepped = self._next(
             text(self.state, moments.rows, moments.squares, None, None, moments.luck, *constants)
         )
+        weights = moments.power, moments.total, moments.n
+        return stepped.paced(moments.rows[-1], *weights) if self.pace.is_adapted else stepped
+
+    def averaged_mean(self) -> Array:
+        """Return the mean, averaged over recent generations under noise."""
+        return self.pace.average if self.pace.eta < 1 else self.mean
+
+    def heeding(self, doubt: Doubt) -> Self:
+        """Return the same distribution, with rates that follow the signal as far as ``doubt`` says."""
+        return replace(self, pace=self.pace._replace(doubt=tuple(doubt)))
+
+    def paced(self, s: Array, power: float, total: float, n: int) -> Self:
+        """Return the distribution with the rates and the width that follow from the mean's last step s."""
+        rates, log_sigma = self._rates(power, total, n), self.state.log_sigma
+        pace, change = followed(self.pace, s, self.mean, log_sigma, rates, self._library)
+        return replace(self.shrunk(math.exp(-change)), pace=pace)
+
+    def _rates(self, power: float, total: float, n: int) -> Rates:
+        d = len(self.mean)
+        rates = rates_of(power, total, n, d, *self.relative)
+        return slowed(rates, power, n, d, self.pace.eta) if self.pace.is_adapted else rates
 
     def _constants(self, power: float, total: float, n: int) -> tuple[Rates, Slots]:
         """Return the numbers of a step that do not depend on the samples."""
-        mean = self.mean
-        rates = rates_of(power, total, n, len(mean), *self.relative)
+        mean, rates = self.mean, self._rates(power, total, n)
         kind = mean.dtype if type(mean) is np.ndarray else array_type_of(mean)
         slots = slots_of(self.growing, len(self.state.a), rates.layer, kind)
         return (numbers_like(rates, kind) if self._library == "jax" else rates), slots
@@ -170,7 +195,7 @@ class RankKGaussian(Strategy):
     def _next(self, state: State) -> Self:
         if self._library == "jax":  # numbers are arrays there
             state = State._make((*state[:8], *map(float, state[8:11]), self.state.age + 1))
-        return type(self)(state, self.growing, self.relative, self.compiled)
+        return type(self)(state, self.growing, self.relative, self.pace, self.compiled)
 
     def shrunk(self, factor: float) -> Self:
         """Return the same shape with σ divided by ``factor``."""
@@ -221,6 +246,7 @@ class RankKGaussian(Strategy):
             "sigma": self.sigma,
             "e_diagonal": self.state.e_diagonal,
             "e_full": self.state.e_full,
+            "rate": self.pace.eta,
             "alignment": along / math.sqrt(float(q.dot(q)) or 1.0),
             **{f"c{i}": value for i, value in enumerate(reversed(c))},
         }

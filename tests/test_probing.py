@@ -1,0 +1,268 @@
+"""Noise seen by asking again: which points are asked, what is estimated, and that nothing else changes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import r1nes
+from r1nes import Optimizer
+from r1nes.arrays import Array
+from r1nes.probing import Doubt, Probing
+from r1nes.sampling.orthogonal import first_of
+from r1nes.strategies.rank_k.pace import Pace, followed
+from r1nes.strategies.rank_k.rates import rates_of
+
+
+def sphere(X: Array) -> Array:
+    return (X**2).sum(axis=1)
+
+
+def noisy(seed: int, size: float = 1.0) -> Any:
+    rng = np.random.default_rng(seed)
+    return lambda X: sphere(X) + size * rng.standard_normal(len(X))
+
+
+def probes(optimizer: Optimizer, fun: Any, generations: int) -> list[int]:
+    """Return the generations whose last two points are the first two of the one before."""
+    found, last = [], None
+    for generation in range(1, generations + 1):
+        X = optimizer.ask()
+        if last is not None and np.array_equal(X[-2:], last[:2]):
+            found.append(generation)
+        last = X.copy()
+        optimizer.tell(X, fun(X))
+    return found
+
+
+class TestAskingAgain:
+    @pytest.mark.parametrize("d", [2, 5, 12, 40])
+    def test_generations_that_probe(self, d: int) -> None:
+        assert probes(Optimizer(np.ones(d), rng=1), sphere, 61) == [2, 3, 4, 20, 40, 60]
+        assert probes(Optimizer(np.ones(d), rng=1), noisy(1), 21) == [2, 3, 4, 8, 12, 16, 20]
+
+    @pytest.mark.parametrize("settings", [{"noise": False}, {"method": "snes"}, {"popsize": 3}])
+    def test_runs_that_never_probe(self, settings: dict[str, Any]) -> None:
+        optimizer = Optimizer(np.ones(5), rng=1, **settings)
+        assert probes(optimizer, noisy(1), 25) == []
+        assert optimizer.result.noise is None
+
+    def test_asynchronous_runs_do_not_probe(self) -> None:
+        optimizer = Optimizer(np.ones(5), rng=1, asynchronous=True)
+        assert not optimizer.settings.probes
+        with pytest.raises(ValueError, match="noise must be 'auto' or False"):
+            Optimizer(np.ones(5), noise=True, asynchronous=True)
+
+    @pytest.mark.parametrize("base", ["diagonal", "full"])
+    @pytest.mark.parametrize("d", [2, 8, 12, 40])
+    def test_the_step_of_a_probe_uses_its_new_points(self, d: int, base: str) -> None:
+        optimizer = Optimizer(np.ones(d), 0.5, rng=1, base=base)
+        X = optimizer.ask()
+        optimizer.tell(X, sphere(X))
+        before, n = optimizer.strategy, optimizer.popsize
+        X = optimizer.ask()
+        drawn = optimizer._noise.draw(2, 0, n)
+        order = sphere(X[:-2]).argsort().argsort()
+        utilities = optimizer.settings.algorithm.default_utilities(n - 2, d)[:, order]
+        expected = before.update(first_of(drawn, n - 2), utilities)
+        optimizer.tell(X, sphere(X))
+        np.testing.assert_array_equal(optimizer.strategy.mean, expected.mean)
+        assert optimizer.strategy.sigma == expected.sigma
+
+    def test_points_are_asked_again_within_bounds(self) -> None:
+        optimizer = Optimizer(np.full(6, 0.9), 0.5, bounds=[(0, 1)] * 6, rng=1)
+        assert probes(optimizer, sphere, 4) == [2, 3, 4]
+        assert optimizer.result.noise == 0
+
+    def test_the_array_of_an_earlier_ask_may_be_reused(self) -> None:
+        ends = []
+        for out in (None, np.empty((8, 5))):
+            optimizer = Optimizer(np.ones(5), 0.5, rng=1)
+            for _ in range(25):
+                X = optimizer.ask(out=out)
+                optimizer.tell(X, sphere(X))
+            ends.append(optimizer.strategy.mean)
+        np.testing.assert_array_equal(*ends)
+
+    @pytest.mark.parametrize(("d", "popsize"), [(5, None), (12, None), (40, 7), (40, None)])
+    def test_streamed_probes_are_the_same(self, d: int, popsize: int | None) -> None:
+        ends = []
+        for streaming in (False, True):
+            optimizer, fun = Optimizer(np.ones(d), 0.5, base="diagonal", popsize=popsize, rng=1), noisy(1)
+            for _ in range(30):
+                X = optimizer.ask(streaming=True) if streaming else optimizer.ask()
+                optimizer.tell(X, fun(np.array([x.copy() for x in X])))
+            ends.append(optimizer.strategy.mean)
+        np.testing.assert_allclose(*ends, rtol=1e-9)
+
+    def test_given_utilities_are_interpolated(self) -> None:
+        optimizer = Optimizer(np.ones(5), popsize=6, utilities=[5, 4, 3, 2, 1, 0], rng=1)
+        np.testing.assert_allclose(optimizer.settings.probe_weights, [5, 10 / 3, 5 / 3, 0])
+
+
+class TestEstimate:
+    def test_a_deterministic_objective_has_no_noise(self) -> None:
+        result = r1nes.minimize(lambda x: float(x @ x), np.ones(6), rng=1, max_evals=3000)
+        assert result.noise == 0
+        assert result.noise_share == 0
+        assert (result.history["rate"] == 1).all()
+
+    def test_probes_cost_little(self) -> None:
+        evaluations = {True: 0, False: 0}
+        for seed in range(1, 12):
+            for probing in evaluations:
+                result = r1nes.minimize(
+                    sphere, np.ones(20), 0.5, rng=seed, ftarget=1e-8, vectorized=True,
+                    noise="auto" if probing else False,
+                )  # fmt: skip
+                evaluations[probing] += result.nfev
+        assert evaluations[True] < 1.05 * evaluations[False]
+
+    def test_its_size(self) -> None:
+        sizes = []
+        for seed in range(1, 6):
+            optimizer, fun = Optimizer(np.ones(10), 0.5, rng=seed), noisy(seed, 0.3)
+            probes(optimizer, fun, 300)
+            sizes.append(optimizer.result.noise)
+        assert np.median(sizes) == pytest.approx(0.3, rel=0.2)
+
+    def test_what_a_generation_shares_is_no_noise(self) -> None:
+        rng = np.random.default_rng(1)
+        optimizer = Optimizer(np.ones(10), 0.5, rng=1)
+        probes(optimizer, lambda X: sphere(X) + rng.standard_normal(), 30)
+        assert optimizer.result.noise == 0
+
+    def test_the_trend_is_that_of_mann_and_whitney(self) -> None:
+        rng = np.random.default_rng(1)
+        medians = rng.integers(0, 30, 40).astype(float).tolist()
+        wins = sum((new < old) + 0.5 * (new == old) for new in medians[20:] for old in medians[:20])
+        expected = (wins - 200) / math.sqrt(400 * 41 / 12)
+        assert Probing(active=True, medians=medians).trend() == pytest.approx(expected)
+        assert Probing(active=True, medians=sorted(medians)).trend() < -4
+
+    def test_nan_and_infinite_values_are_ignored(self) -> None:
+        optimizer = Optimizer(np.ones(5), 0.5, rng=1)
+        rng = np.random.default_rng(1)
+        probes(optimizer, lambda X: rng.choice([np.nan, np.inf, 1.0, 2.0], len(X)), 60)
+        assert math.isfinite(optimizer.result.noise)
+        assert np.isfinite(optimizer.strategy.mean).all()
+
+
+@pytest.mark.parametrize("d", [4, 300])
+@pytest.mark.parametrize("doubt", [Doubt(True, 1.0), Doubt(True, 0.4, 0.7), Doubt(True, 0.9, 0.0, 0.5)])
+def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> None:
+    rng = np.random.default_rng(1)
+    rates = rates_of(0.2, 0.0, 10, d, 1.0, 1.0, 1.0, 1.0)
+    pace = Pace(0.0, np.zeros(d), np.zeros(d), doubt=tuple(doubt))
+    E, V, eta, log_sigma, average = np.zeros(d), 0.0, 1.0, -0.2, np.zeros(d)
+    mu = 1 / (0.2 + 1 / 10)
+    b = min(0.1, 0.5 * (mu + 2) / (d + mu + 5))
+    alpha = 1.4 * min(1, 3 * mu / d)
+    for _ in range(60):
+        s, mean = rng.standard_normal(d) + 0.1, rng.standard_normal(d)
+        pace, change = followed(pace, s, mean, log_sigma, rates, "numpy")
+        E, V = (1 - b) * E + b * s, (1 - b) * V + b * sum(s**2)
+        snr = (sum(E**2) - b / (2 - b) * V) / (V - sum(E**2))
+        g, old = doubt.share * (1 - doubt.worsening), eta
+        follow = np.clip(snr / (alpha * eta) - 1, doubt.improving - 1, 1)
+        step = (1 - g) * min(0.1 * math.sqrt(eta), b) + g * min(0.1 * eta, b) * follow
+        eta = min(1.0, eta * math.exp(step))
+        assert change == pytest.approx((1.5 if log_sigma < 0 else 0.5) * math.log(old / eta))
+        average = mean if eta == 1 else average + 0.1 * eta * (mean - average)
+        assert pace.eta == pytest.approx(eta)
+        np.testing.assert_allclose(pace.average, average)
+        log_sigma += change
+
+
+@pytest.mark.parametrize("base", ["diagonal", "full"])
+def test_a_noisy_run_resumes_bit_for_bit(base: str, tmp_path: Path) -> None:
+    optimizer = Optimizer(np.ones(7), 0.5, rng=1, base=base)
+    fun, values = noisy(1), []
+    for generation in range(40):
+        path = tmp_path / f"{generation}.ckpt"
+        if generation % 2:
+            optimizer.ask()
+        optimizer.save(path)
+        X = optimizer.ask()
+        values.append(fun(X))
+        optimizer.tell(X, values[-1])
+    for start in range(0, 40, 3):
+        resumed = Optimizer.load(tmp_path / f"{start}.ckpt")
+        for told in values[start:]:
+            resumed.tell(resumed.ask(), told)
+        np.testing.assert_array_equal(resumed.ask(), optimizer.ask())
+        np.testing.assert_array_equal(resumed.mean, optimizer.mean)
+        assert resumed.result.noise == optimizer.result.noise
+
+
+class TestNeutrality:
+    @pytest.mark.parametrize("fourfold", [False, True])
+    @pytest.mark.parametrize("d", [5, 10, 32, 128, 1000])
+    @pytest.mark.parametrize("method", ["rknes", "snes", "r1nes", "xnes"])
+    def test_pure_luck_hardly_changes_the_step_size(self, method: str, d: int, fourfold: bool) -> None:
+        if method == "xnes" and d > 128:
+            pytest.skip("too slow")
+        popsize = 4 * Optimizer(np.zeros(d), method=method).popsize if fourfold else None
+        optimizer = Optimizer(np.zeros(d), 1.0, method=method, popsize=popsize, rng=1)
+        rng = np.random.default_rng(1)
+        while optimizer.nfev < 10_000:
+            X = optimizer.ask()
+            optimizer.tell(X, rng.random(len(X)))
+            assert 1 / 45 < optimizer.strategy.sigma < 30
+        if method == "rknes":
+            assert abs(np.log(optimizer.strategy.state.a)).max() < 4
+            assert np.linalg.norm(optimizer.strategy.mean) < 300 * math.sqrt(d)
+
+    def test_no_step_size_collapses_or_runs_away_over_many_seeds(self) -> None:
+        sigmas = []
+        for seed in range(1, 12):
+            optimizer, rng = Optimizer(np.zeros(10), 1.0, rng=seed), np.random.default_rng(seed)
+            while optimizer.nfev < 10_000:
+                X = optimizer.ask()
+                optimizer.tell(X, rng.random(len(X)))
+            sigmas.append(math.log(optimizer.strategy.sigma))
+        assert max(map(abs, sigmas)) < math.log(30)
+
+
+class TestRuns:
+    def test_noise_is_no_success(self) -> None:
+        rng = np.random.default_rng(1)
+        result = r1nes.minimize(lambda x: 0 * x[0] + rng.random(), np.zeros(5), rng=1)
+        assert not result.success
+        assert "noise" in result.stop
+        assert "noise" in result.message
+
+    def test_a_noisy_run_uses_its_budget(self) -> None:
+        result = r1nes.minimize(noisy(1), np.ones(8), 0.5, rng=1, max_evals=20_000, vectorized=True)
+        assert list(result.stop) == ["max_evals"]
+        assert not result.success
+        assert sphere(result.mean[None])[0] < 0.1 * sphere(result.x[None])[0]
+
+    @pytest.mark.parametrize("d", [10, 32])
+    def test_the_mean_comes_near_the_optimum(self, d: int) -> None:
+        ends = []
+        for seed in range(1, 4):
+            x0 = np.random.default_rng(seed).uniform(-1, 1, d)
+            result = r1nes.minimize(noisy(seed), x0, 0.5, rng=seed, max_evals=20_000, vectorized=True)
+            ends.append(sphere(result.mean[None])[0])
+        assert np.median(ends) < 0.05
+
+    def test_noise_true_adapts_without_noise(self) -> None:
+        result = r1nes.minimize(
+            lambda X: (X**2 - 10 * np.cos(2 * np.pi * X)).sum(1) + 50,
+            np.full(5, 3.0), 2.0, noise=True, rng=1, vectorized=True, max_evals=3_000,
+        )  # fmt: skip
+        assert result.history["rate"].min() < 0.5
+        assert result.noise == 0
+
+    def test_the_history_shows_trouble(self) -> None:
+        history = r1nes.minimize(
+            lambda X: np.round(sphere(X)), np.ones(5), rng=1, vectorized=True, max_evals=800
+        ).history
+        assert history["ties"].max() > 0
+        assert history["center"][-1] > 0
+        assert (history["noise"] == 0).all()
