@@ -171,7 +171,7 @@ def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> N
         follow = np.clip(snr / (alpha * eta) - 1, doubt.improving - 1, 1)
         step = (1 - g) * min(0.1 * math.sqrt(eta), b) + g * min(0.1 * eta, b) * follow
         eta = min(1.0, eta * math.exp(step))
-        assert change == pytest.approx((1.5 if log_sigma < 0 else 0.5) * math.log(old / eta))
+        assert change == pytest.approx((1.5 if log_sigma < 0 else 0.25) * math.log(old / eta))
         average = mean if eta == 1 else average + 0.1 * eta * (mean - average)
         assert pace.eta == pytest.approx(eta)
         np.testing.assert_allclose(pace.average, average)

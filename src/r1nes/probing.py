@@ -17,8 +17,8 @@ How far learning rates should follow their signal is the doubt g ∈ [0, 1]. Noi
 and the medians of the last 40 generations tell whether the search improves in spite of it. z compares the
 later 20 with the earlier 20 by their order alone (Mann–Whitney, in standard deviations):
 
-    improving = clip((z − 2)/2, 0, 1)     rates need not fall
-    worsening = clip((−z − 2)/2, 0, 1)    the distribution has been widened too far: rates rise, σ falls
+    improving = clip((z − 1.25)/2, 0, 1)     rates need not fall
+    worsening = clip((−z − 1.25)/2, 0, 1)    the distribution has been widened too far: rates rise, σ falls
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIRST, SELDOM, OFTEN = 4, 20, 4  # the last probe of the beginning; generations 
 MEMORY, LONG_MEMORY = 0.25, 0.05  # of ρ and of the variance of the noise
 LEAST_SHARE, FULL_SHARE = 0.01, 0.2  # ρ at which doubt begins, and at which it is complete
 WINDOW = 20  # generations that are compared with as many before them
-CLEAR, DECIDED = 2.0, 2.0  # z at which a trend begins to count, and how much further it counts fully
+CLEAR, DECIDED = 1.25, 2.0  # z at which a trend begins to count, and how much further it counts fully
 ROUNDING = 1e-12  # differences relative to the values that may come from the order of summation
 
 

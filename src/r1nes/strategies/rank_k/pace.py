@@ -6,7 +6,7 @@ rates should follow the signal-to-noise ratio of s = Σ w y, the whitened step o
     E ← (1 − β)E + βs,   V ← (1 − β)V + β‖s‖²,   β = min(0.1, c_σ/2)                            (12)
     SNR = (‖E‖² − β/(2 − β) V)/(V − ‖E‖²)                                                       (13)
     log η ← log η + (1 − g') min(0.1 √η, β) + g' min(0.1 η, β) clip(SNR/(αη) − 1, i − 1, 1)     (14)
-    log σ ← log σ + κ log(η_old/η_new),   κ = 3/2 while σ < σ₀, ½ beyond                        (15)
+    log σ ← log σ + κ log(η_old/η_new),   κ = 3/2 while σ < σ₀, ¼ beyond                        (15)
 
 with α = 1.4 min(1, 3μ_eff/d), g' = g (1 − worsening), i = improving, and η ≤ 1. The mean learns at the rate
 η; σ, the layer and the base at min(1, 2η). A wider distribution with a slower mean takes steps of the same
@@ -15,8 +15,8 @@ The mean then wanders around the optimum, and its average is nearer to it than t
 
     μ̄ ← μ̄ + 0.1 η (μ − μ̄) while η < 1, else μ                                                  (16)
 
-On values that are pure luck, η falls like the inverse of the generation's number, and σ rises with the root
-of that.
+On values that are pure luck, η falls like the inverse of the generation's number, and σ rises with its
+fourth root.
 
 Without noise, biased step sizes are faster (``rates``). Under noise, they would shrink σ without end. So p_σ
 and q have the gains that keep their expected length under random ranks, Σ w² in place of 1/μ_eff, and σ falls
@@ -38,7 +38,7 @@ from r1nes.strategies.rank_k.step import FASTEST, TINY
 SPEED = 0.1  # the fastest change of log η per generation
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
-NARROW, WIDE = 1.5, 0.5  # κ below and above σ₀
+NARROW, WIDE = 1.5, 0.25  # κ below and above σ₀
 
 
 class Pace(NamedTuple):
