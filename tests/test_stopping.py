@@ -84,7 +84,7 @@ class TestReasons:
     def test_stagnation_on_pure_noise(self, method: str) -> None:
         noise = np.random.default_rng(3)
         stop = run(lambda X: noise.random(len(X)), np.ones(2), method=method, xtol=0)
-        assert not stop.keys().isdisjoint({"stagnation", "sigma_overflow", "condition"})
+        assert not stop.keys().isdisjoint({"stagnation", "sigma_overflow", "condition", "noise"})
 
     def test_condition(self, method: str) -> None:
         """One variable that matters a thousand times more than the others."""

@@ -216,7 +216,7 @@ class Stopping:
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
-        median = float(np.median(self.era))
+        median = float(np.median([best for best in self.era if not math.isnan(best)] or [math.inf]))
         needed = 0.0 if self.ftarget is None else STALLED * (median - self.ftarget)
         is_stagnant = median >= self.era_median or self.era_median - median <= needed
         repeats = len(set(self.era)) < DISTINCT * len(self.era)
