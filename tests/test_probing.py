@@ -14,8 +14,7 @@ from r1nes import Optimizer
 from r1nes.arrays import Array
 from r1nes.probing import Doubt, Probing
 from r1nes.sampling.orthogonal import first_of
-from r1nes.strategies.rank_k.pace import Pace, followed
-from r1nes.strategies.rank_k.rates import rates_of
+from r1nes.strategies.pacing import Pace, followed
 
 
 def sphere(X: Array) -> Array:
@@ -156,7 +155,6 @@ class TestEstimate:
 @pytest.mark.parametrize("doubt", [Doubt(True, 1.0), Doubt(True, 0.4, 0.7), Doubt(True, 0.9, 0.0, 0.5)])
 def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> None:
     rng = np.random.default_rng(1)
-    rates = rates_of(0.2, 0.0, 10, d, 1.0, 1.0, 1.0, 1.0)
     pace = Pace(0.0, np.zeros(d), np.zeros(d), doubt=tuple(doubt))
     E, V, eta, log_sigma, average = np.zeros(d), 0.0, 1.0, -0.2, np.zeros(d)
     mu = 1 / (0.2 + 1 / 10)
@@ -164,7 +162,7 @@ def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> N
     alpha = 1.4 * min(1, 3 * mu / d)
     for _ in range(60):
         s, mean = rng.standard_normal(d) + 0.1, rng.standard_normal(d)
-        pace, change = followed(pace, s, mean, log_sigma, rates, "numpy")
+        pace, change = followed(pace, s, mean, log_sigma, mu, (mu + 2) / (d + mu + 5), "numpy")
         E, V = (1 - b) * E + b * s, (1 - b) * V + b * sum(s**2)
         snr = (sum(E**2) - b / (2 - b) * V) / (V - sum(E**2))
         g, old = doubt.share * (1 - doubt.worsening), eta

@@ -115,7 +115,7 @@ class Settings:
     noise: str | bool = keyword(
         'Whether to find out if values are noisy. "auto": two points are evaluated again now and then; if '
         "their values differ, the learning rates follow the signal. True: the rates adapt from the start, "
-        "which also helps on functions with many minima. False: no point is evaluated again.",
+        "whether values differ or not. False: no point is evaluated again.",
         ask_again,
         "auto",
     )

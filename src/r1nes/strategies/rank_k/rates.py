@@ -14,6 +14,7 @@ from r1nes.sampling.orthogonal import pairs_of
 
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
+FALL = 0.15  # of log σ per generation under noise, the limit of its growth
 PACE = 0.5  # of shrinking slots, relative to growing ones
 
 
@@ -106,6 +107,28 @@ def rates_of(
         full=min(0.5, 1.6 * base * mu * math.sqrt(d) / ((d + 2) ** 2 + mu)),
         memory=0.5 / d,
         moved=0.6 * min(1.0, base) / d,
+    )
+
+
+def slowed(rates: Rates, power: float, n: int, d: int, eta: float) -> Rates:
+    """Return ``rates`` for noisy values, slowed by η.
+
+    Without noise, biased step sizes are faster; under noise they would shrink σ without end. So p_σ and q
+    have gains that keep their expected length under random ranks, and σ falls no faster than it may grow.
+    """
+    share, slow = 2 * pairs_of(n, d) / n, min(1.0, 2 * eta)
+    neutral = (1 - share / n) / power  # opposites never have the same rank
+    unit = rates.mu**share * power ** (share - 1)
+    return rates._replace(
+        gain_p=rates.gain_p * math.sqrt(neutral / unit),
+        gain_q=rates.gain_q * math.sqrt(neutral / rates.mu),
+        fall=FALL,
+        mean=eta * rates.mean,
+        sigma=slow * rates.sigma,
+        layer=slow * rates.layer,
+        diagonal=slow * rates.diagonal,
+        full=slow * rates.full,
+        moved=slow * rates.moved,
     )
 
 

@@ -26,9 +26,9 @@ from r1nes.probing import Doubt
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.orthogonal import Pairs, around, as_pairs, folded, pairs_of, points_like, rows_of
+from r1nes.strategies.pacing import Pace, followed
 from r1nes.strategies.protocol import Method, Strategy
-from r1nes.strategies.rank_k.pace import Pace, followed, slowed
-from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of
+from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of, slowed
 from r1nes.strategies.rank_k.step import advance, offsets, orthonormal, step, whole_offsets
 from r1nes.strategies.rank_k.tiles import Moments, advance_in_tiles, moments_of
 
@@ -177,7 +177,8 @@ class RankKGaussian(Strategy):
     def paced(self, s: Array, power: float, total: float, n: int) -> Self:
         """Return the distribution with the rates and the width that follow from the mean's last step s."""
         rates, log_sigma = self._rates(power, total, n), self.state.log_sigma
-        pace, change = followed(self.pace, s, self.mean, log_sigma, rates, self._library)
+        weights = rates.mu, 1 - rates.keep_p
+        pace, change = followed(self.pace, s, self.mean, log_sigma, *weights, self._library)
         return replace(self.shrunk(math.exp(-change)), pace=pace)
 
     def _rates(self, power: float, total: float, n: int) -> Rates:

@@ -1,4 +1,4 @@
-"""Learning rates of RkNES under noise: they follow the signal in the steps of the mean.
+"""Learning rates under noise: they follow the signal in the steps of the mean. RkNES uses them.
 
 Without noise, η = 1 and nothing below is computed. With noise, the doubt g of ``r1nes.probing`` says how far
 rates should follow the signal-to-noise ratio of s = Σ w y, the whitened step of the mean, in dimension d:
@@ -18,9 +18,7 @@ The mean then wanders around the optimum, and its average is nearer to it than t
 On values that are pure luck, η falls like the inverse of the generation's number, and σ rises with its
 fourth root.
 
-Without noise, biased step sizes are faster (``rates``). Under noise, they would shrink σ without end. So p_σ
-and q have the gains that keep their expected length under random ranks, Σ w² in place of 1/μ_eff, and σ falls
-no faster than it may grow.
+``rank_k.rates.slowed`` has the rates that follow from η.
 """
 
 from __future__ import annotations
@@ -31,10 +29,8 @@ from typing import Any, NamedTuple
 from r1nes.arrays import Array
 from r1nes.arrays.one_text import dot, most, number, one_text
 from r1nes.probing import Doubt
-from r1nes.sampling.orthogonal import pairs_of
-from r1nes.strategies.rank_k.rates import Rates
-from r1nes.strategies.rank_k.step import FASTEST, TINY
 
+TINY = 1e-37  # replaces a divisor of 0
 SPEED = 0.1  # the fastest change of log η per generation
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
@@ -66,32 +62,14 @@ def signal(E: Array, V: float, s: Array, b: float) -> tuple[Array, float, float]
     return E, V, (power - b / (2 - b) * V) / most(V - power, TINY)
 
 
-def slowed(rates: Rates, power: float, n: int, d: int, eta: float) -> Rates:
-    """Return neutral ``rates`` that are slowed by η."""
-    share, slow = 2 * pairs_of(n, d) / n, min(1.0, 2 * eta)
-    neutral = (1 - share / n) / power  # opposites never have the same rank
-    unit = rates.mu**share * power ** (share - 1)
-    return rates._replace(
-        gain_p=rates.gain_p * math.sqrt(neutral / unit),
-        gain_q=rates.gain_q * math.sqrt(neutral / rates.mu),
-        fall=FASTEST,
-        mean=eta * rates.mean,
-        sigma=slow * rates.sigma,
-        layer=slow * rates.layer,
-        diagonal=slow * rates.diagonal,
-        full=slow * rates.full,
-        moved=slow * rates.moved,
-    )
-
-
 def followed(
-    pace: Pace, s: Array, mean: Array, log_sigma: float, rates: Rates, library: str
+    pace: Pace, s: Array, mean: Array, log_sigma: float, mu: float, c_sigma: float, library: str
 ) -> tuple[Pace, float]:
     """Return the next pace, and the change of log σ: (12) to (16)."""
     d, eta = len(pace.E), pace.eta
-    b = min(0.1, 0.5 * (1 - rates.keep_p))
+    b = min(0.1, 0.5 * c_sigma)
     E, V, snr = signal.of(library)(pace.E, pace.V, s, b)
-    alpha = STEADY * min(1.0, 3 * rates.mu / d)
+    alpha = STEADY * min(1.0, 3 * mu / d)
     _, share, improving, worsening = Doubt(*pace.doubt)
     g = share * (1 - worsening)
     follow = min(1.0, max(improving - 1.0, float(snr) / (alpha * eta) - 1))
