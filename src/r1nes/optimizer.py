@@ -15,7 +15,7 @@ from r1nes.arrays import Array, copied, host
 from r1nes.bounds import Box
 from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
-from r1nes.plateaus import widening
+from r1nes.plateaus import WIDE, widening
 from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
@@ -178,7 +178,9 @@ class Optimizer:
             self.counts.nan_count += int(np.isnan(told[-probing.repeated :]).sum())
             told, weights = told[: -probing.repeated], self.settings.probe_weights
         first, ranked, utilities = ranking(told, weights)
-        probing.observe(self.counts.generation + 1, points, told, ranked)
+        heeds_noise, before = self.settings.algorithm.heeds_noise, self.strategy.sigma
+        if heeds_noise:
+            probing.observe(self.counts.generation + 1, points, told, ranked)
         if probing.seen or probing.always:
             self.strategy = self.strategy.heeding(probing.doubt())
         if isinstance(noise, Stream):
@@ -186,6 +188,9 @@ class Optimizer:
         else:
             self.strategy = self.strategy.update(noise, utilities)
         self._widen(widening(ranked, self.strategy, self.settings.sigma))
+        is_wide = heeds_noise and self.strategy.sigma > max(before, WIDE * self.settings.sigma)
+        if is_wide and not (probing.doubt_begins or probing.is_accelerating):
+            self.strategy = self.strategy.widened(before / self.strategy.sigma)
         if self._box is not None:
             self.strategy = self.strategy.capped(self._box.limits)
         is_blank = self.counts.finish_generation(points, told, first, ranked)

@@ -6,7 +6,9 @@ Ties say nothing about direction, and a distribution that shrinks on a plateau n
     σ ← 2σ               at least, if all values of the generation are equal.
 
 Only a generation without any information may exceed σ₀: on an objective that does not depend on the scale of
-x, such as the errors of a linear classifier, ties are common at every σ.
+x, such as the errors of a linear classifier, ties are common at every σ. There, RkNES would also widen σ
+without end by itself. So beyond 2σ₀ it grows only while the values improve ever faster, as they do
+where steps are too short.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from r1nes.strategies import Strategy
 TIED_SHARE = 0.2  # of the points, beside the best one; at least 2, because mirrored points may tie in pairs
 JUMP = 10.0  # small factors only balance the shrinking at the edge of a plateau
 STRIDE = 2.0  # beyond σ₀
+WIDE = 2.0  # σ in units of σ₀, from which on only improving values widen it
 
 
 def widening(ranked: Array, strategy: Strategy, sigma0: float) -> float:

@@ -38,6 +38,7 @@ MEMORY, LONG_MEMORY = 0.25, 0.05  # of ρ and of the variance of the noise
 LEAST_SHARE, FULL_SHARE = 0.01, 0.2  # ρ at which doubt begins, and at which it is complete
 WINDOW = 20  # generations that are compared with as many before them
 CLEAR, DECIDED = 1.25, 2.0  # z at which a trend begins to count, and how much further it counts fully
+LAST = 12  # generations that show whether improvement accelerates
 ROUNDING = 1e-12  # differences relative to the values that may come from the order of summation
 
 
@@ -60,7 +61,7 @@ class Probing:
     share: float = 0.0  # ρ
     variance: float = 0.0  # of the noise, averaged over more probes
     count: int = 0  # probes since noise was seen
-    medians: list[float] = field(default_factory=list)  # of the last generations, since noise was seen
+    medians: list[float] = field(default_factory=list)  # of recent generations
     points: Any = None  # the points to evaluate again in the next generation, (2, d), or None
     values: tuple[float, float] = (0.0, 0.0)  # their values
     spread: float = 0.0  # the variance of the values of their generation
@@ -95,13 +96,12 @@ class Probing:
 
     def observe(self, generation: int, points: Any, values: Array, ranked: Array) -> None:
         """Record the new ``points`` of a ``generation``, and keep two of them if the next one probes."""
+        n = len(ranked)
+        median = 0.5 * float(ranked[(n - 1) // 2] + ranked[n // 2])
+        self.medians = [*self.medians[1 - 2 * WINDOW :], math.inf if math.isnan(median) else median]
+        self.points = None
         if not self.active:
             return
-        if self.seen:
-            n = len(ranked)
-            median = 0.5 * float(ranked[(n - 1) // 2] + ranked[n // 2])
-            self.medians = [*self.medians[1 - 2 * WINDOW :], math.inf if math.isnan(median) else median]
-        self.points = None
         if generation < FIRST or (generation + 1) % (OFTEN if self.seen else SELDOM) == 0:
             kept = [points.point(i) for i in range(REPEATED)] if hasattr(points, "point") else None
             self.points = copied(points[:REPEATED]) if kept is None else namespace(kept[0]).stack(kept)
@@ -127,6 +127,14 @@ class Probing:
             min(1.0, max(0.0, (z - CLEAR) / DECIDED)),
             min(1.0, max(0.0, (-z - CLEAR) / DECIDED)),
         )
+
+    @property
+    def is_accelerating(self) -> bool:
+        """Whether the values improve ever faster, as they do where steps are too short."""
+        recent = self.medians[-LAST:]
+        h = len(recent) // 3
+        first, middle, last = (sum(recent[i * h : (i + 1) * h]) for i in range(3))
+        return h > 0 and middle - last > first - middle > 0
 
     def trend(self) -> float:
         """Return z: positive if the later medians are smaller than the earlier ones."""
