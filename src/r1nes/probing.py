@@ -133,8 +133,10 @@ class Probing:
         """Whether the values improve ever faster, as they do where steps are too short."""
         recent = self.medians[-LAST:]
         h = len(recent) // 3
+        if not h or max(recent[-h:]) >= min(recent[:h]):
+            return False
         first, middle, last = (sum(recent[i * h : (i + 1) * h]) for i in range(3))
-        return h > 0 and middle - last > first - middle > 0
+        return middle - last > first - middle > 0
 
     def trend(self) -> float:
         """Return z: positive if the later medians are smaller than the earlier ones."""
