@@ -15,7 +15,7 @@ from r1nes.arrays import Array, copied, host
 from r1nes.bounds import Box
 from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
-from r1nes.plateaus import WIDE, widening
+from r1nes.plateaus import WIDE, WIDE_UNDER_NOISE, widening
 from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
@@ -188,8 +188,8 @@ class Optimizer:
         else:
             self.strategy = self.strategy.update(noise, utilities)
         self._widen(widening(ranked, self.strategy, self.settings.sigma))
-        is_wide = heeds_noise and self.strategy.sigma > max(before, WIDE * self.settings.sigma)
-        if is_wide and not (probing.doubt_begins or probing.is_accelerating):
+        limit = self.settings.sigma * (WIDE_UNDER_NOISE if probing.doubt_begins else WIDE)
+        if heeds_noise and self.strategy.sigma > max(before, limit) and not probing.may_widen:
             self.strategy = self.strategy.widened(before / self.strategy.sigma)
         if self._box is not None:
             self.strategy = self.strategy.capped(self._box.limits)

@@ -8,7 +8,7 @@ Ties say nothing about direction, and a distribution that shrinks on a plateau n
 Only a generation without any information may exceed σ₀: on an objective that does not depend on the scale of
 x, such as the errors of a linear classifier, ties are common at every σ. There, RkNES would also widen σ
 without end by itself. So beyond 2σ₀ it grows only while the values improve ever faster, as they do
-where steps are too short.
+where steps are too short, or have never differed; under noise, beyond 30σ₀.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from r1nes.strategies import Strategy
 TIED_SHARE = 0.2  # of the points, beside the best one; at least 2, because mirrored points may tie in pairs
 JUMP = 10.0  # small factors only balance the shrinking at the edge of a plateau
 STRIDE = 2.0  # beyond σ₀
-WIDE = 2.0  # σ in units of σ₀, from which on only improving values widen it
+WIDE, WIDE_UNDER_NOISE = 2.0, 30.0  # σ in units of σ₀, from which on only improving values widen it
 
 
 def widening(ranked: Array, strategy: Strategy, sigma0: float) -> float:

@@ -62,6 +62,7 @@ class Probing:
     variance: float = 0.0  # of the noise, averaged over more probes
     count: int = 0  # probes since noise was seen
     medians: list[float] = field(default_factory=list)  # of recent generations
+    informed: bool = False  # whether the values of a generation ever differed
     points: Any = None  # the points to evaluate again in the next generation, (2, d), or None
     values: tuple[float, float] = (0.0, 0.0)  # their values
     spread: float = 0.0  # the variance of the values of their generation
@@ -97,6 +98,7 @@ class Probing:
     def observe(self, generation: int, points: Any, values: Array, ranked: Array) -> None:
         """Record the new ``points`` of a ``generation``, and keep two of them if the next one probes."""
         n = len(ranked)
+        self.informed |= bool(ranked[0] < ranked[-1])
         median = 0.5 * float(ranked[(n - 1) // 2] + ranked[n // 2])
         self.medians = [*self.medians[1 - 2 * WINDOW :], math.inf if math.isnan(median) else median]
         self.points = None
@@ -129,8 +131,10 @@ class Probing:
         )
 
     @property
-    def is_accelerating(self) -> bool:
-        """Whether the values improve ever faster, as they do where steps are too short."""
+    def may_widen(self) -> bool:
+        """Whether values improve ever faster, as where steps are too short, or never differed at all."""
+        if not self.informed:
+            return True
         recent = self.medians[-LAST:]
         h = len(recent) // 3
         if not h or max(recent[-h:]) >= min(recent[:h]):
