@@ -88,7 +88,8 @@ class Probing:
         if abs(difference) <= ROUNDING * max(map(abs, (f1, f2, g1, g2))):
             difference = 0.0
         noise = difference * difference / 4
-        self.seen |= noise > 0
+        if noise > 0 and not self.seen:
+            self.seen, self.medians = True, []  # a trend under noise begins here
         ratio = min(1.0, noise / self.spread) if self.spread > 0 else float(noise > 0)
         self.share += MEMORY * (ratio - self.share)
         if self.seen:
