@@ -62,7 +62,7 @@ def test_the_run_is_the_same(engine: str, safe: tuple[Cluster, Any]) -> None:
         bounds=[(-5, 5)] * 7,
         restarts="bipop:2",
         xtol=0.3,
-        max_evals=350,
+        max_evals=500,
         rng=3,
     )
     serial = solve()
