@@ -22,7 +22,7 @@ from support.functions import cigar, rastrigin, rosenbrock, sphere
 
 @pytest.mark.parametrize("method", STRATEGIES)
 def test_told_in_the_order_of_asking_it_is_the_synchronous_run(method: str) -> None:
-    new = partial(Optimizer, np.zeros(6), 0.5, method=method, rng=1)
+    new = partial(Optimizer, np.zeros(6), 0.5, method=method, noise=False, rng=1)
     synchronous, asynchronous = new(), new(asynchronous=True)
     for _ in range(30):
         X = synchronous.ask()
