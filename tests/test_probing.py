@@ -42,8 +42,8 @@ def probes(optimizer: Optimizer, fun: Any, generations: int) -> list[int]:
 class TestAskingAgain:
     @pytest.mark.parametrize("d", [2, 5, 12, 40])
     def test_generations_that_probe(self, d: int) -> None:
-        assert probes(Optimizer(np.ones(d), rng=1), sphere, 61) == [2, 3, 4, 20, 40, 60]
-        assert probes(Optimizer(np.ones(d), rng=1), noisy(1), 21) == [2, 3, 4, 8, 12, 16, 20]
+        assert probes(Optimizer(np.ones(d), rng=1), sphere, 61) == [8, 12, 16, 20, 40, 60]
+        assert probes(Optimizer(np.ones(d), rng=1), noisy(1), 25) == [8, 12, 16, 20, 24]
 
     @pytest.mark.parametrize("settings", [{"noise": False}, {"method": "snes"}, {"popsize": 3}])
     def test_runs_that_never_probe(self, settings: dict[str, Any]) -> None:
@@ -61,11 +61,12 @@ class TestAskingAgain:
     @pytest.mark.parametrize("d", [2, 8, 12, 40])
     def test_the_step_of_a_probe_uses_its_new_points(self, d: int, base: str) -> None:
         optimizer = Optimizer(np.ones(d), 0.5, rng=1, base=base)
-        X = optimizer.ask()
-        optimizer.tell(X, sphere(X))
+        for _ in range(7):
+            X = optimizer.ask()
+            optimizer.tell(X, sphere(X))
         before, n = optimizer.strategy, optimizer.popsize
         X = optimizer.ask()
-        drawn = optimizer._noise.draw(2, 0, n)
+        drawn = optimizer._noise.draw(8, 0, n)
         order = sphere(X[:-2]).argsort().argsort()
         utilities = optimizer.settings.algorithm.default_utilities(n - 2, d)[:, order]
         expected = before.update(first_of(drawn, n - 2), utilities)
@@ -75,7 +76,7 @@ class TestAskingAgain:
 
     def test_points_are_asked_again_within_bounds(self) -> None:
         optimizer = Optimizer(np.full(6, 0.9), 0.5, bounds=[(0, 1)] * 6, rng=1)
-        assert probes(optimizer, sphere, 4) == [2, 3, 4]
+        assert probes(optimizer, sphere, 16) == [8, 12, 16]
         assert optimizer.result.noise == 0
 
     def test_the_array_of_an_earlier_ask_may_be_reused(self) -> None:

@@ -7,8 +7,8 @@ With their old values f and new ones f'
 
 estimates the variance of the noise. Whatever all points of a generation share, such as a mini-batch, cancels;
 whatever changes their order does not. ρ, the average share of s² in the variance of the values, is 0 for a
-deterministic objective, and then nothing but the probes' evaluations changes. Generations 2 to 4 and every
-20th probe, and every 4th once a difference has been seen. So which ones do follows from the values alone.
+deterministic objective, and then nothing but the probes' evaluations changes. Generations 8, 12,
+16 and every 20th probe, and every 4th once a difference has been seen: the values alone decide which do.
 
 How far learning rates should follow their signal is the doubt g ∈ [0, 1]. Noise matters as much as its share
 
@@ -33,7 +33,8 @@ from r1nes.arrays import Array, ArrayType, copied, namespace
 
 REPEATED = 2  # points per probe
 LEAST_PROBED = 4  # points of a generation that can probe
-FIRST, SELDOM, OFTEN = 4, 20, 4  # the last probe of the beginning; generations between later ones
+EARLY = (8, 12, 16)  # the first generations that probe: a very short run pays nothing
+SELDOM, OFTEN = 20, 4  # generations between later probes
 MEMORY, LONG_MEMORY = 0.25, 0.05  # of ρ and of the variance of the noise
 LEAST_SHARE, FULL_SHARE = 0.01, 0.2  # ρ at which doubt begins, and at which it is complete
 WINDOW = 20  # generations that are compared with as many before them
@@ -105,7 +106,7 @@ class Probing:
         self.points = None
         if not self.active:
             return
-        if generation < FIRST or (generation + 1) % (OFTEN if self.seen else SELDOM) == 0:
+        if generation + 1 in EARLY or (generation + 1) % (OFTEN if self.seen else SELDOM) == 0:
             kept = [points.point(i) for i in range(REPEATED)] if hasattr(points, "point") else None
             self.points = copied(points[:REPEATED]) if kept is None else namespace(kept[0]).stack(kept)
             self.values = float(values[0]), float(values[1])
