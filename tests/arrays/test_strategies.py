@@ -50,6 +50,9 @@ def values_of(strategy: Strategy) -> dict[str, Any]:
     values: dict[str, Any] = {field.name: getattr(strategy, field.name) for field in fields(strategy)}
     if "state" in values:
         values |= values.pop("state")._asdict()
+    if "pace" in values:
+        pace = values.pop("pace")._asdict()
+        values |= {f"pace_{name}": value for name, value in pace.items() if name != "doubt"}
     return values
 
 

@@ -43,7 +43,7 @@ def dying(x: Array, marker: Path) -> float:
 
 
 def hanging(x: Array, marker: Path) -> float:
-    if once(marker, 0.02, x):
+    if once(marker, 0.03, x):
         time.sleep(3600)
     return float(rosenbrock(x))
 
