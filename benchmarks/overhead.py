@@ -101,7 +101,7 @@ def popsize(method: str, d: int) -> int:
     if d >= 10_000:
         return 20
     if "r1nes" in method.lower():
-        return R1NES.default_popsize(d)
+        return R1NES().default_popsize(d)
     return 2 * round((4 + 3 * math.log(d)) / 2)
 
 
@@ -161,7 +161,7 @@ def _noise(d: int, n: int) -> float:
 
 def added_by_minimize(repeats: int = 7) -> dict[str, float]:
     """Return the seconds per evaluation that ``minimize`` adds to a loop of ask and tell, in 8 variables."""
-    n, generations = R1NES.default_popsize(8), 300
+    n, generations = R1NES().default_popsize(8), 300
     values = np.random.default_rng(1).random((generations + 1, n))
     ways = {"vectorized=True": True, "one by one": False}
     by_hand, by_minimize = dict.fromkeys(ways, math.inf), dict.fromkeys(ways, math.inf)

@@ -37,7 +37,7 @@ def main() -> None:
     for d in options.dims:
         rng = np.random.default_rng(d)
         strategy = XNES().start(np.zeros(d), 1.0, rng)
-        n = XNES.default_popsize(d)
+        n = XNES().default_popsize(d)
         w = logarithmic(n, zero_sum=True)
         best_ours = best_dense = math.inf
         for _ in range(options.repeats):

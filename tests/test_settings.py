@@ -212,6 +212,7 @@ def test_an_unknown_keyword_is_answered_with_the_one_meant(name: str, meant: str
         ("rknes", {"rank": (2, 2), "rate_base": 0.5}, RkNES(rank=(2, 2), rate_base=0.5)),
         ("rknes", {"base": "diagonal"}, RkNES(base="diagonal")),
         ("r1nes", {"rate_shape": 0.05}, R1NES(rate_shape=0.05)),
+        ("r1nes", {"preset": "matlab"}, R1NES(preset="matlab")),
         ("snes", {"rate_sigma": 0.2}, SNES(rate_sigma=0.2)),
         ("xnes", {"rate_shape": 0.2, "rate_mean": 0.9}, XNES(rate_shape=0.2, rate_mean=0.9)),
     ],

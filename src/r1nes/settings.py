@@ -133,6 +133,9 @@ class Settings:
     rng: Seed = keyword("The seed of the run: None, an int, a SeedSequence or a Generator.")
     rank: int | tuple[int, int] | None = keyword("Short for method=RkNES(rank=…).", of_method=True)
     base: str | None = keyword("Short for method=RkNES(base=…).", of_method=True)
+    preset: str | None = keyword(
+        "Short for method=R1NES(preset=…): which of its authors' settings R1-NES uses.", of_method=True
+    )
     rate_mean: float | None = keyword("The learning rate of the mean, for any method.", of_method=True)
     rate_sigma: float | None = keyword("The learning rate of the step size, for any method.", of_method=True)
     rate_shape: float | None = keyword("The learning rate of the shape, for all but SNES.", of_method=True)

@@ -34,7 +34,7 @@ def advance(
     rng, d, n = np.random.default_rng(1), len(ours.mean), 8
     for _ in range(steps):
         noise = rng.standard_normal((n, ours.noise_size)).astype(width)
-        weights = STRATEGIES[method].default_utilities(n, d).astype(width)
+        weights = STRATEGIES[method]().default_utilities(n, d).astype(width)
         w = np.empty_like(weights)
         w[..., np.argsort(ellipsoid(ours.sample(noise)))] = weights
         ours, theirs = ours.update(noise, w), theirs.update(maker(library)(noise, width), w)
@@ -117,7 +117,7 @@ def test_arrays_keep_their_library_and_width(method: str, library: str, width: s
 def test_sample_and_update_change_nothing_in_place(method: str, library: str) -> None:
     _, strategy = advance(*pair(method, library, "float64"), method, library, "float64", 5)
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
-    w = STRATEGIES[method].default_utilities(8, 6)
+    w = STRATEGIES[method]().default_utilities(8, 6)
     before = {name: copy_of(value) for name, value in values_of(strategy).items()}
     kept = plain(noise), w.copy()
     strategy.sample(noise)
@@ -138,7 +138,7 @@ def test_gathering_samples_in_parts_gives_the_same_update(method: str, library: 
     moved = placed(start, array_type_of(maker(library)(start.mean)))
     strategy: Any = advance(start, moved, method, library, "float64", 5)[1]
     noise = maker(library)(np.random.default_rng(2).standard_normal((8, strategy.noise_size)))
-    w = STRATEGIES[method].default_utilities(8, 6)
+    w = STRATEGIES[method]().default_utilities(8, 6)
     moments = strategy.moments()
     for part in (slice(0, 3), slice(3, 8)):
         moments = strategy.accumulate(moments, noise[part], w[..., part])

@@ -73,6 +73,11 @@ def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> N
         (["run", "landscape:valley", "--dim=3", "--sigma0=nan"], "sigma0 must be a number, got nan"),
         (["run", "landscape:valley"], "one of the arguments --x0 --dim is required"),
         (["run", "nowhere:f", "--dim=3"], "no module named 'nowhere' can be imported here"),
+        (
+            ["run", "landscape:valley", "--dim=3", "--method=r1nes", "--preset=mathlab"],
+            "preset must be one of pybrain, heuristic, matlab, got 'mathlab'; did you mean matlab?",
+        ),
+        (["run", "landscape:valley", "--dim=3", "--preset=matlab"], "preset is not a setting of RkNES"),
         (["run", "landscape:valley", "--dim=3", "--restarts=often"], "restarts must be a number"),
         (["resume", "nothing.r1nes"], "No such file or directory: 'nothing.r1nes'"),
         (["resume", "landscape.py"], "landscape.py cannot be read: it is not an r1nes checkpoint"),
@@ -123,6 +128,15 @@ def test_a_function_that_fails_has_an_exit_code_of_its_own(
     assert err.count("\n") == 1
     with pytest.raises((ArithmeticError, TypeError)):
         call("run", f"failing.py:{function}", "--dim=3", "--traceback", *options)
+
+
+def test_a_preset_is_chosen_on_the_command_line(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "landscape.py").write_text(VALLEY)
+    start = ["run", "landscape:valley", "--dim=3", "--method=r1nes", "--max-evals=70", "--seed=1", "--json"]
+    found = {preset: json.loads(call(*start, f"--preset={preset}")[1]) for preset in ("matlab", "heuristic")}
+    assert found["matlab"]["nfev"] % 8 == 0  # ⌊8 ln 3⌋ points per generation
+    assert found["heuristic"]["nfev"] % 7 == 0
+    assert found["matlab"]["fun"] != found["heuristic"]["fun"]
 
 
 def test_exit_codes_and_json(tmp_path: Path, call: Call) -> None:

@@ -36,7 +36,7 @@ def test_one_step_equals_the_oracle(d: int) -> None:
 def test_defaults_are_the_papers() -> None:
     strategy = SNES().start(np.zeros(32), 1.0, np.random.default_rng(0))
     assert strategy.rate_sigma == pytest.approx((3 + math.log(32)) / (5 * math.sqrt(32)))
-    assert [SNES.default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]
+    assert [SNES().default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]
     np.testing.assert_allclose(
-        SNES.default_utilities(14, 32), oracles.log_utilities(14, zero_sum=True), atol=1e-15
+        SNES().default_utilities(14, 32), oracles.log_utilities(14, zero_sum=True), atol=1e-15
     )

@@ -78,7 +78,7 @@ def test_defaults_are_the_papers() -> None:
     strategy = XNES().start(np.zeros(32), 1.0, np.random.default_rng(0))
     rate = (9 + 3 * math.log(32)) / (5 * 32 * math.sqrt(32))
     assert strategy.rate_sigma == strategy.rate_shape == pytest.approx(rate)
-    assert [XNES.default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]
+    assert [XNES().default_popsize(d) for d in (1, 2, 32, 512)] == [4, 6, 14, 22]
     np.testing.assert_allclose(
-        XNES.default_utilities(14, 32), oracles.log_utilities(14, zero_sum=True), atol=1e-15
+        XNES().default_utilities(14, 32), oracles.log_utilities(14, zero_sum=True), atol=1e-15
     )

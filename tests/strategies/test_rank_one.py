@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from r1nes import XNES, Optimizer, minimize
 from r1nes.arrays import Array
+from r1nes.bench.functions.textbook import rosenbrock
+from r1nes.strategies.presets import PRESETS
 from r1nes.strategies.rank_one import R1NES, SHORTEST, RankOneGaussian
 from support import oracles
 
 DIMS = [2, 3, 8, 33]
 
 
-def a_strategy(d: int, r: float, seed: int = 0, **rates: float) -> RankOneGaussian:
+def a_strategy(d: int, r: float, seed: int = 0, **rates: Any) -> RankOneGaussian:
     rng = np.random.default_rng([d, seed])
     u = rng.standard_normal(d)
     strategy = R1NES(**rates).start(rng.standard_normal(d), 0.7, rng)
@@ -121,7 +127,7 @@ def test_u_never_vanishes_and_never_becomes_nan() -> None:
 
 
 def test_defaults_are_the_authors() -> None:
-    assert [R1NES.default_popsize(d) for d in (2, 8, 32, 128, 512, 1000)] == [
+    assert [R1NES().default_popsize(d) for d in (2, 8, 32, 128, 512, 1000)] == [
         5,
         12,
         20,
@@ -133,5 +139,86 @@ def test_defaults_are_the_authors() -> None:
     assert (strategy.rate_mean, strategy.rate_sigma, strategy.rate_shape) == (1.0, 0.1, 0.1)
     assert np.linalg.norm(strategy.u) == pytest.approx(1.0)
     np.testing.assert_allclose(
-        R1NES.default_utilities(20, 32), oracles.log_utilities(20, zero_sum=False), atol=1e-15
+        R1NES().default_utilities(20, 32), oracles.log_utilities(20, zero_sum=False), atol=1e-15
     )
+
+
+def rates_of(method: R1NES, d: int) -> tuple[float, float, float]:
+    strategy = method.start(np.zeros(d), 1.0, np.random.default_rng(0))
+    return strategy.rate_mean, strategy.rate_sigma, strategy.rate_shape
+
+
+@pytest.mark.parametrize(
+    ("preset", "d", "rate", "popsize", "zero_sum"),
+    [
+        ("pybrain", 2, 0.1, 5, False),
+        ("pybrain", 64, 0.1, 24, False),
+        ("heuristic", 2, 0.6 * (3 + math.log(2)) / 2**1.5, 6, True),
+        ("heuristic", 64, 0.6 * (3 + math.log(64)) / 512, 16, True),
+        ("matlab", 2, 0.1, 5, False),
+        ("matlab", 64, 0.1, 33, False),
+    ],
+)
+def test_presets_are_the_authors_settings(
+    preset: str, d: int, rate: float, popsize: int, zero_sum: bool
+) -> None:
+    method = R1NES(preset=preset)
+    assert rates_of(method, d) == pytest.approx((1.0, rate, rate), rel=1e-14)
+    assert method.default_popsize(d) == popsize
+    expected = oracles.log_utilities(popsize, zero_sum=zero_sum)
+    np.testing.assert_allclose(method.default_utilities(popsize, d), expected, atol=1e-15)
+
+
+def test_the_heuristic_preset_has_the_settings_of_xnes() -> None:
+    ours, xnes = R1NES(preset="heuristic"), XNES()
+    for d in (2, 7, 100):
+        theirs = xnes.start(np.zeros(d), 1.0, np.random.default_rng(0))
+        assert rates_of(ours, d) == (theirs.rate_mean, theirs.rate_sigma, theirs.rate_shape)
+        n = xnes.default_popsize(d)
+        assert ours.default_popsize(d) == n
+        np.testing.assert_array_equal(ours.default_utilities(n, d), xnes.default_utilities(n, d))
+
+
+def test_settings_that_are_given_take_precedence_over_the_preset() -> None:
+    assert rates_of(R1NES(preset="heuristic", rate_sigma=0.3), 4)[1] == 0.3
+    assert (
+        rates_of(R1NES(preset="heuristic", rate_sigma=0.3), 4)[2] == rates_of(R1NES(preset="heuristic"), 4)[2]
+    )
+    assert rates_of(R1NES(preset="matlab", rate_shape=0.0), 4) == (1.0, 0.1, 0.0)
+    weights = np.arange(9.0, 0, -1)
+    given = Optimizer(np.ones(4), method="r1nes", preset="heuristic", popsize=9, utilities=weights)
+    assert given.popsize == 9
+    np.testing.assert_array_equal(given.settings.weights, weights)
+
+
+def test_an_unknown_preset_is_answered_with_the_known_ones() -> None:
+    message = "preset must be one of pybrain, heuristic, matlab, got 'heuristics'; did you mean heuristic?"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        R1NES(preset="heuristics")
+    with pytest.raises(ValueError, match="preset must be one of pybrain, heuristic, matlab, got 3"):
+        Optimizer(np.ones(4), method="r1nes", preset=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="preset is not a setting of RkNES"):
+        Optimizer(np.ones(4), preset="heuristic")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_run_with_a_preset_resumes_bit_for_bit(tmp_path: Path, preset: str) -> None:
+    def minimized(max_evals: int, **more: Any) -> Any:
+        method = R1NES(preset=preset)
+        return minimize(rosenbrock, -np.ones(6), 0.5, method=method, max_evals=max_evals, rng=3, **more)
+
+    whole, path = minimized(900), tmp_path / "run.r1nes"
+    minimized(400, checkpoint=path)
+    resumed = minimized(900, checkpoint=path)
+    assert resumed.fun == whole.fun
+    np.testing.assert_array_equal(resumed.x, whole.x)
+    other = R1NES(preset="matlab" if preset == "heuristic" else "heuristic")
+    with pytest.raises(ValueError, match="must be as in the checkpoint"):
+        minimize(rosenbrock, -np.ones(6), 0.5, method=other, max_evals=900, rng=3, checkpoint=path)
+
+
+def test_restarts_slow_the_rate_of_a_preset_that_has_a_number() -> None:
+    assert R1NES().slowed(4).rate_sigma == R1NES(preset="matlab").slowed(4).rate_sigma == 0.1 / 4
+    assert R1NES(preset="heuristic", rate_sigma=0.2).slowed(4).rate_sigma == 0.2 / 4
+    assert R1NES(preset="heuristic").slowed(4) == R1NES(preset="heuristic")
+    assert R1NES().slowed(1) == R1NES()

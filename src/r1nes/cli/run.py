@@ -26,6 +26,7 @@ FLAGS = (
         str,
         help="The method: rknes (the default), r1nes, snes (the default for one variable) or xnes.",
     ),
+    Flag("preset", str, help="The settings of r1nes: pybrain (the default), heuristic or matlab."),
     Flag("popsize", int),
     Flag("ftarget", float),
     Flag("restarts", number_or_word),

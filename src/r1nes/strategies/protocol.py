@@ -154,13 +154,11 @@ class Method(ABC):
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> Strategy:
         """Return the first distribution of a run; ``mean`` is a NumPy array."""
 
-    @staticmethod
-    def default_popsize(d: int) -> int:
+    def default_popsize(self, d: int) -> int:
         """Return the samples per generation for ``d`` variables; by default, as for SNES and xNES."""
         return 4 + int(3 * math.log(d))
 
-    @staticmethod
-    def default_utilities(n: int, _: int) -> Array:
+    def default_utilities(self, n: int, _: int) -> Array:
         """Return a weight per rank, best first; several rows, (m, n), if the strategy uses several kinds."""
         return logarithmic(n, zero_sum=True)
 

@@ -34,6 +34,7 @@ from r1nes.arrays import Array, host, library_of, like, namespace, on_host, zero
 from r1nes.arrays.one_text import dot, exp, join, number, one_text, powers, sqrt
 from r1nes.arrays.tiles import BLOCK, STRIP, column_slices
 from r1nes.ranking import logarithmic
+from r1nes.strategies.presets import PRESETS, preset_named
 from r1nes.strategies.protocol import Method, Strategy
 
 Moments = tuple[Array, Array]  # sums over samples: vectors and numbers
@@ -46,33 +47,47 @@ class R1NES(Method):
     """Rank-one NES as published: isotropic except for one direction, which may point anywhere.
 
     Args:
+        preset: Which of its authors' settings to use, since the paper prints none. ``"pybrain"``: η_λ = η =
+            0.1, n = ⌊max(5, 4 log₂ d, d/5)⌋. ``"heuristic"``, as xNES: (9 + 3 ln d)/(5d√d), 4 + ⌊3 ln d⌋,
+            utilities of sum 0. ``"matlab"``: 0.1, ⌊8 ln d⌋. Settings that are given take precedence.
         rate_mean: Learning rate η_μ of the mean.
-        rate_sigma: Learning rate η_λ of the step size.
-        rate_shape: Learning rate η of u, c and v.
+        rate_sigma: Learning rate η_λ of the step size; by default, the preset's.
+        rate_shape: Learning rate η of u, c and v; by default, the preset's.
     """
 
     min_dim: ClassVar[int] = 2  # the gradients divide by d − 1
     max_condition: ClassVar[float] = 1e30
 
+    preset: str = "pybrain"
     rate_mean: float = 1.0
-    rate_sigma: float = 0.1
-    rate_shape: float = 0.1
+    rate_sigma: float | None = None
+    rate_shape: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the preset and the learning rates."""
+        preset_named(self.preset)
+        super().__post_init__()
 
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> RankOneGaussian:
         """Return the first distribution, with u a random unit vector."""
+        rate = PRESETS[self.preset].rate_for(mean.size)
         u = rng.standard_normal(mean.size).astype(mean.dtype)
         u /= math.sqrt(u @ u)
-        return RankOneGaussian(mean, math.log(sigma), u, self.rate_mean, self.rate_sigma, self.rate_shape)
+        of_sigma, of_shape = (rate if each is None else each for each in (self.rate_sigma, self.rate_shape))
+        return RankOneGaussian(mean, math.log(sigma), u, self.rate_mean, of_sigma, of_shape)
 
-    @staticmethod
-    def default_popsize(d: int) -> int:
-        """Return the authors' population, which grows as d/5 beyond d = 150."""
-        return int(max(5, 4 * math.log2(d), d / 5))
+    def default_popsize(self, d: int) -> int:
+        """Return the population of the preset."""
+        return PRESETS[self.preset].popsize(d)
 
-    @staticmethod
-    def default_utilities(n: int, _: int) -> Array:
-        """Return the authors' utilities, from which no baseline is subtracted."""
-        return logarithmic(n, zero_sum=False)
+    def default_utilities(self, n: int, _: int) -> Array:
+        """Return the utilities of the preset."""
+        return logarithmic(n, zero_sum=PRESETS[self.preset].zero_sum)
+
+    def slowed(self, factor: float) -> Self:
+        """Return the method with η_λ divided by ``factor``; unchanged if the preset's depends on d."""
+        rate = PRESETS[self.preset].rate if self.rate_sigma is None else self.rate_sigma
+        return self if rate is None or factor == 1 else replace(self, rate_sigma=rate / factor)
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from r1nes.bench.runner.grid import cell_of, default_budget, grid, run
-from r1nes.bench.runner.measure import Cell
+from r1nes.bench.runner.measure import OWN, Cell, measure_cell
 from r1nes.bench.runner.records import Records, read_records
 
 Record = dict[str, Any]
@@ -74,6 +74,15 @@ def timeless(records: list[Record]) -> dict[Cell, Record]:
         cell_of(record): {name: value for name, value in record.items() if name not in SECONDS}
         for record in records
     }
+
+
+def test_a_record_names_the_preset_of_r1nes() -> None:
+    found = {name: measure_cell(Cell(name, "f1", 4, 1, 20_000)) for name in OWN if name.startswith("r1nes")}
+    assert {name: record["method"] for name, record in found.items()} == {name: name for name in found}
+    sizes = {name: record["popsize"] for name, record in found.items()}
+    assert sizes == {"r1nes": 8, "r1nes-heuristic": 8, "r1nes-matlab": 11}
+    assert all(record["solved"] for record in found.values())
+    assert len({record["evaluations"] for record in found.values()}) == 3
 
 
 @pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.slow)])

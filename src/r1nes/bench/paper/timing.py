@@ -47,7 +47,7 @@ class DenseGaussian(FullGaussian):
 
 
 def _ours(method: str, dim: int) -> Optimizer:
-    popsize = min(POPSIZE, STRATEGIES[method].default_popsize(dim))
+    popsize = min(POPSIZE, STRATEGIES[method]().default_popsize(dim))
     return Optimizer(np.ones(dim), 1.0, method=method, popsize=popsize, rng=1)
 
 

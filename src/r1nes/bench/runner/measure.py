@@ -21,10 +21,15 @@ from r1nes.bench.runner.peers import PEERS
 from r1nes.bench.runner.records import Record
 from r1nes.bench.runner.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
-from r1nes.strategies import STRATEGIES
+from r1nes.strategies import R1NES, STRATEGIES, Method
+from r1nes.strategies.presets import PRESETS
 from r1nes.strategies.rank_k.rates import LONGEST, SHORTEST
 
-BENCH_METHODS = [*STRATEGIES, *PEERS]  # this package's methods and those of other packages
+# This package's methods, and R1-NES with each further preset: "r1nes-heuristic", "r1nes-matlab".
+OWN: dict[str, Method] = {name: kind() for name, kind in STRATEGIES.items()} | {
+    f"r1nes-{preset}": R1NES(preset=preset) for preset in PRESETS if preset != R1NES.preset
+}
+BENCH_METHODS = [*OWN, *PEERS]  # and those of other packages
 
 # Steps only a few digits above the spacing of floating-point numbers in [−5, 5] can no longer improve the
 # result, but the sharp ridge in 10⁴ variables still needs steps of 3e-13.
@@ -88,8 +93,8 @@ Solve = Callable[[Watched, Array, float, int], dict[str, float]]
 
 def _solver(cell: Cell) -> tuple[Solve, list[str]]:
     """Return a function that runs the method, its imports done, and the packages its result depends on."""
-    if cell.method in STRATEGIES:
-        return partial(_minimize, cell.method, cell.restarts), ["r1nes", "numpy"]
+    if cell.method in OWN:
+        return partial(_minimize, OWN[cell.method], cell.restarts), ["r1nes", "numpy"]
     if cell.method in PEERS:
         peer = PEERS[cell.method]
         return partial(peer.run, peer.load()), ["r1nes", "numpy", peer.package]
@@ -97,10 +102,10 @@ def _solver(cell: Cell) -> tuple[Solve, list[str]]:
 
 
 def _minimize(
-    method: str, restarts: int, f: Watched, x0: Array, sigma0: float, seed: int
+    method: Method, restarts: int, f: Watched, x0: Array, sigma0: float, seed: int
 ) -> dict[str, float]:
     """Run one of this package's methods until it reaches the target or the budget, or converges."""
-    f.popsize = STRATEGIES[method].default_popsize(x0.size)
+    f.popsize = method.default_popsize(x0.size)
     result = minimize(
         f,
         x0,
