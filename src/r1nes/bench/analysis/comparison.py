@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from r1nes.bench.analysis.statistics import Summary
-from r1nes.bench.functions.bbob import FUNCTIONS
+from r1nes.bench.functions.problems import titled
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 
 Summaries = dict[tuple[str, str, int], Summary]  # (method, function, dim) → summary
@@ -64,7 +64,7 @@ def markdown(summaries: Summaries) -> str:
         row = [summaries.get((method, function, dim)) for method in methods]
         order = [(entry.median, entry.precision) if entry else (math.inf, math.inf) for entry in row]
         cells = [_cell(entry, rank == min(order)) for entry, rank in zip(row, order, strict=True)]
-        name = f"{function} {FUNCTIONS[function].name}" if function in FUNCTIONS else function
+        name = titled(function)
         lines.append(f"| {name if name != shown else ''} | {dim} | {' | '.join(cells)} |")
         shown = name
     return "\n".join(lines) + "\n"
@@ -101,8 +101,7 @@ def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None
                     markersize=4,
                     label=method,
                 )
-            name = FUNCTIONS[function].name if function in FUNCTIONS else ""
-            panel.set(xscale="log", yscale="log", title=f"{function} {name}".strip(), xlabel="dimension d")
+            panel.set(xscale="log", yscale="log", title=titled(function), xlabel="dimension d")
             panel.set_xticks(dims, [str(dim) for dim in dims], fontsize=7)
             panel.set_xticks([], minor=True)
             panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)

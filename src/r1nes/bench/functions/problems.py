@@ -1,6 +1,7 @@
 """Test problems by name: ``problem("f10", dim=128)`` returns a function together with its optimum.
 
 ``"f1"`` … ``"f14"`` are the unimodal BBOB functions (module ``bbob``), in any number of instances;
+``"f1-pybrain"`` … ``"f14-pybrain"`` are the same in the form of R1-NES's authors (module ``pybrain``);
 ``"sphere"``, ``"cigar"`` and so on are plain textbook functions (module ``textbook``).
 """
 
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from r1nes.arguments import count
 from r1nes.arrays import Array
-from r1nes.bench.functions import bbob, textbook
+from r1nes.bench.functions import bbob, pybrain, textbook
 from r1nes.bench.functions.transforms import offset
 
 TEXTBOOK: dict[str, tuple[str, Callable[[Array], Array]]] = {
@@ -29,6 +30,13 @@ TEXTBOOK: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "different_powers": ("Different powers", textbook.different_powers),
     "sharp_ridge": ("Sharp ridge", textbook.sharp_ridge),
 }
+FUNCTIONS: list[str] = [*bbob.FUNCTIONS, *pybrain.FUNCTIONS, *TEXTBOOK]
+
+
+def titled(function: str) -> str:
+    """Return a BBOB function with its name, such as "f1 Sphere"; a plain function as it is."""
+    definition = bbob.FUNCTIONS.get(function) or pybrain.FUNCTIONS.get(function)
+    return function if definition is None else f"{function} {definition.name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,8 @@ def problem(function: str, dim: int, instance: int = 1) -> Problem:
     """Return the test problem ``function`` in ``dim`` dimensions.
 
     Args:
-        function: A BBOB function, one of f1, f2, f5 … f14, or a plain function such as ``"cigar"``.
+        function: A BBOB function, one of f1, f2, f5 … f14, the same in the form of R1-NES's authors, such as
+            ``"f14-pybrain"``, or a plain function such as ``"cigar"``.
         dim: Number of dimensions, at least 2.
         instance: Selects the shift, rotation and offset of a BBOB function, at least 1. Plain
             functions have none of these, so their only instance is 1.
@@ -79,11 +88,12 @@ def problem(function: str, dim: int, instance: int = 1) -> Problem:
         raise TypeError(f"function must be a string such as 'f10' or 'cigar', got {function!r}")
     dim = count("dim", dim, least=2)
     instance = count("instance", instance)
-    if function in bbob.FUNCTIONS:
-        name, formula, parts_of = bbob.FUNCTIONS[function]
-        seed = int(function[1:]) + 10_000 * instance
-        parts = parts_of(dim, seed)
-        return Problem(function, name, dim, instance, offset(seed), parts["xopt"], partial(formula, **parts))
+    if function in bbob.FUNCTIONS or function in pybrain.FUNCTIONS:
+        is_bbob = function in bbob.FUNCTIONS
+        name, formula, parts_of = (bbob if is_bbob else pybrain).FUNCTIONS[function]
+        seed = int(function[1:].removesuffix("-pybrain")) + 10_000 * instance
+        parts, fopt = parts_of(dim, seed), offset(seed) if is_bbob else 0.0
+        return Problem(function, name, dim, instance, fopt, parts["xopt"], partial(formula, **parts))
     if function in TEXTBOOK:
         if instance != 1:
             raise ValueError(
@@ -92,4 +102,4 @@ def problem(function: str, dim: int, instance: int = 1) -> Problem:
         xopt = np.ones(dim) if function == "rosenbrock" else np.zeros(dim)
         name, formula = TEXTBOOK[function]
         return Problem(function, name, dim, instance, 0.0, xopt, formula)
-    raise ValueError(f"function must be one of {', '.join([*bbob.FUNCTIONS, *TEXTBOOK])}; got {function!r}")
+    raise ValueError(f"function must be one of {', '.join(FUNCTIONS)}; got {function!r}")

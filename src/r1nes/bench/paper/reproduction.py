@@ -12,7 +12,7 @@ from typing import Any
 
 from r1nes.bench.analysis import comparison
 from r1nes.bench.analysis.statistics import Summary, summarize
-from r1nes.bench.functions.bbob import FUNCTIONS
+from r1nes.bench.functions.problems import titled
 from r1nes.bench.paper import cigar, illustrations, timing
 from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED, Findings
 from r1nes.bench.paper.page import Section, Table, write
@@ -137,7 +137,7 @@ def _grid_table(summaries: comparison.Summaries) -> Table:
     methods = list(dict.fromkeys(method for method, _, _ in summaries))
     rows = []
     for function, dim in dict.fromkeys((function, dim) for _, function, dim in summaries):
-        row = [f"{function} {FUNCTIONS[function].name}", str(dim)]
+        row = [titled(function), str(dim)]
         for method in methods:
             summary = summaries.get((method, function, dim))
             row.append("" if summary is None else _entry(summary))

@@ -20,13 +20,11 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from r1nes.arguments import count
-from r1nes.bench.functions.bbob import FUNCTIONS
-from r1nes.bench.functions.problems import TEXTBOOK
-from r1nes.bench.runner.measure import BENCH_METHODS, Cell, measure_cell
+from r1nes.bench.functions.problems import FUNCTIONS
+from r1nes.bench.runner.measure import BENCH_METHODS, OWN, Cell, measure_cell
 from r1nes.bench.runner.peers import PEERS
 from r1nes.bench.runner.progress_bar import progress_bar
 from r1nes.bench.runner.records import Record, Records, read_records
-from r1nes.strategies import STRATEGIES
 
 BLAS_THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 
@@ -51,7 +49,7 @@ def grid(
     """
     methods, functions, dims = dict.fromkeys(methods), dict.fromkeys(functions), list(dims)
     _known("method", methods, BENCH_METHODS)
-    _known("function", functions, [*FUNCTIONS, *TEXTBOOK])
+    _known("function", functions, FUNCTIONS)
     for dim in dims:
         count("dim", dim, least=2)
     repeats = _for_each("trials", trials, dims)
@@ -59,7 +57,7 @@ def grid(
     if max_evals is not None:
         budgets = _for_each("budget", max_evals, dims)
     return [
-        Cell(method, function, dim, trial, budget, restarts if method in STRATEGIES else 0)
+        Cell(method, function, dim, trial, budget, restarts if method in OWN else 0)
         for function in functions
         for dim, repeat, budget in zip(dims, repeats, budgets, strict=True)
         for method in methods

@@ -1,7 +1,8 @@
 """Measure one run: turn a cell of the grid into a record.
 
-The cell determines everything but the seconds: the instance is the trial, the start is uniform in
-[−4, 4]^d and the same for all methods, and each method has its own seed.
+The cell determines everything but the seconds: the instance is the trial, the start is the same for all
+methods, and each method has its own seed. The start is uniform in [−4, 4]^d with σ₀ = 2, or 1 for textbook
+functions; in the form of R1-NES's authors it is theirs, N(0, I) with σ₀ = 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from importlib.metadata import version
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.bench.functions import pybrain
 from r1nes.bench.functions.problems import TEXTBOOK, problem
 from r1nes.bench.runner.peers import PEERS
 from r1nes.bench.runner.records import Record
@@ -54,12 +56,9 @@ class Cell:
 
 def measure_cell(cell: Cell) -> Record:
     """Run the cell; its ``evaluations`` stop counting at the one that reached the target."""
-    textbook = cell.function in TEXTBOOK
-    instance = 1 if textbook else cell.trial
+    instance = 1 if cell.function in TEXTBOOK else cell.trial
     watched = Watched(problem(cell.function, dim=cell.dim, instance=instance), cell.budget)
-    start = np.random.default_rng(_seed("start", cell.function, cell.dim, cell.trial))
-    x0 = start.uniform(-4, 4, cell.dim)
-    sigma0 = 1.0 if textbook else 2.0
+    x0, sigma0 = _start(cell)
     seed = _seed(cell.method, cell.function, cell.dim, cell.trial)
     solve, packages = _solver(cell)
 
@@ -86,6 +85,14 @@ def measure_cell(cell: Cell) -> Record:
         "trajectory": watched.trajectory,
         "versions": {package: version(package) for package in packages},
     }
+
+
+def _start(cell: Cell) -> tuple[Array, float]:
+    """Return x₀ and σ₀."""
+    rng = np.random.default_rng(_seed("start", cell.function, cell.dim, cell.trial))
+    if cell.function in pybrain.FUNCTIONS:
+        return rng.standard_normal(cell.dim), 1.0
+    return rng.uniform(-4, 4, cell.dim), 1.0 if cell.function in TEXTBOOK else 2.0
 
 
 Solve = Callable[[Watched, Array, float, int], dict[str, float]]
