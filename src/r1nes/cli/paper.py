@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from r1nes.cli.parser import add_command
+from r1nes.cli.parser import add_command, names, numbers
 from r1nes.extras import needs
 
 
@@ -26,6 +26,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--figure", action="append", metavar="NAME", help="Draw only this figure; may be repeated."
     )
+    parser.add_argument(
+        "--methods", type=names, metavar="NAMES", help="Run only these methods of the grid; draw all."
+    )
+    parser.add_argument(
+        "--dims", type=numbers, metavar="NUMBERS", help="Run only these dimensions of the grid; draw all."
+    )
+    parser.add_argument("--trials", type=int, help="Run only this many trials of the grid; draw all.")
     parser.add_argument("--no-run", action="store_true", help="Plot the recorded runs without new ones.")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="Runs in parallel. (default: %(default)s)"
@@ -45,7 +52,12 @@ def run(options: argparse.Namespace) -> int:
         if name not in reproduction.FIGURES:
             raise ValueError(f"--figure must be one of {', '.join(reproduction.FIGURES)}; got {name!r}")
     failures = reproduction.reproduce(
-        options.out, figures=options.figure, full=options.full, measure=not options.no_run, jobs=options.jobs
+        options.out,
+        figures=options.figure,
+        full=options.full,
+        measure=not options.no_run,
+        jobs=options.jobs,
+        part=reproduction.Part(options.methods, options.dims, options.trials),
     )
     for failure in failures:
         print(f"r1nes: {failure}", file=sys.stderr)

@@ -69,7 +69,7 @@ def test_the_page_is_complete_and_self_contained(out: Path) -> None:
     reader = Reader()
     reader.feed((out / "index.html").read_text())
     figures = [source for source in reader.sources if source.startswith("data:image/svg+xml;base64,")]
-    assert len(figures) == len(paper.FIGURES)
+    assert len(figures) == len(paper.FIGURES) - 1  # all but the one of the full grid
     assert all(source.startswith("data:") for source in reader.sources)
     text = " ".join(reader.text)
     assert "72 recorded runs" in text
@@ -80,7 +80,7 @@ def test_the_page_is_complete_and_self_contained(out: Path) -> None:
 
 
 def test_every_figure_is_there_in_three_formats(out: Path) -> None:
-    for name in paper.FIGURES:
+    for name in set(paper.FIGURES) - {"pybrain"}:
         for suffix in ("svg", "png", "pdf"):
             assert (out / f"{name}.{suffix}").stat().st_size > 5_000
 
@@ -113,14 +113,50 @@ def test_the_cigar_figure_alone(tmp_path: Path) -> None:
 def test_an_unknown_figure_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", "--figure", "7"]) == 2
     error = capsys.readouterr().err
-    assert error == "r1nes: --figure must be one of suited, unsuited, runtime, cigar, gradients, " + (
-        "parameterisations; got '7'\n"
+    assert (
+        error
+        == "r1nes: --figure must be one of suited, unsuited, pybrain, runtime, cigar, gradients, "
+        + ("parameterisations; got '7'\n")
     )
 
 
 def test_the_full_grid_is_the_papers() -> None:
     cells = paper.paper_cells(SUITED + UNSUITED, full=True)
-    assert len(cells) == 12 * 20 * (9 + 9 + 6)
+    assert len(cells) == 12 * 20 * (9 + 9 + 6 + 2 * 9)  # the paper's, R1-NES with another preset, and RkNES
     assert {cell.dim for cell in cells if cell.method == "xnes"} == {2, 4, 8, 16, 32, 64}
     assert Cell("r1nes", "f8", 512, 20, paper.paper_budget(512)) in cells
     assert paper.paper_budget(128) > 2.5e6
+
+
+def test_the_authors_functions_are_in_the_full_grid_alone() -> None:
+    assert not paper.paper_cells(paper.PYBRAIN, full=False)
+    cells = paper.paper_cells(paper.PYBRAIN, full=True)
+    assert len(cells) == 5 * 20 * (9 * 4 + 6)
+    assert {"f6-pybrain", "f8-pybrain", "f9-pybrain", "f13-pybrain", "f14-pybrain"} == {
+        cell.function for cell in cells
+    }
+
+
+def test_a_part_of_the_grid_is_run_and_everything_recorded_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(paper, "paper_budget", lambda *_: 8_000)
+    drawn: list[set[tuple[str, str, int]]] = []
+    monkeypatch.setattr(paper, "_draw", lambda _, findings, __: drawn.append(set(findings.summaries)))
+    command = ["paper", "--full", "--figure", "pybrain", "--jobs", "1", "--out", str(tmp_path)]
+    assert main([*command, "--methods", "r1nes-heuristic", "--dims", "2", "--trials", "2"]) == 0
+    assert main([*command, "--methods", "snes,r1nes", "--dims", "4", "--trials", "1"]) == 0
+    records = read_records(tmp_path / "records.jsonl")
+    expected = {(name, trial, 2) for name in ("r1nes-heuristic",) for trial in (1, 2)}
+    expected |= {(name, 1, 4) for name in ("snes", "r1nes")}
+    assert {(r["method"], r["trial"], r["dim"]) for r in records} == expected
+    assert {r["function"] for r in records} == set(paper.PYBRAIN)
+    assert len(records) == 5 * len(expected)
+    assert drawn[1] == {(r["method"], r["function"], r["dim"]) for r in records}
+    capsys.readouterr()
+    assert main([*command, "--methods", "cma"]) == 2
+    assert main([*command, "--dims", "3"]) == 2
+    assert capsys.readouterr().err == (
+        "r1nes: --methods must be among r1nes, r1nes-heuristic, snes, xnes, rknes; got 'cma'\n"
+        "r1nes: --dims must be among 2, 4, 8, 16, 32, 64, 128, 256, 512; got 3\n"
+    )

@@ -14,6 +14,7 @@ from r1nes.display.pages import embedded, rendered
 TITLES = {
     "suited": "Performance on the eight functions that suit R1-NES",
     "unsuited": "Performance on the four functions that do not suit R1-NES",
+    "pybrain": "Five functions in the form of the authors' own code",
     "runtime": "Computation time per evaluation",
     "cigar": "R1-NES on the 32-dimensional cigar",
     "gradients": "Plain and natural gradient",
@@ -24,6 +25,9 @@ CAPTIONS = {
         if at least 90 % of the runs converged prematurely or none succeeded.""",
     "unsuited": """As above. A single direction that can only grow is not enough for these functions. SNES
         solves the ellipsoid, which is separable.""",
+    "pybrain": """As above, on the functions as PyBrain defines them, from x₀ ~ N(0, I) with σ₀ = 1. The
+        attractive sector has one rotation and no conditioning, different powers no square root, and
+        Rosenbrock no factor that grows with d. Which form the paper used is not known.""",
     "runtime": """CPU time of ask and tell, without the objective, with one BLAS thread. The dense xNES
         computes the matrix exponential as published; ours takes the same step at quadratic cost. Each method
         uses its default population, capped at that of R1-NES for d = 512.""",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from r1nes.bench.analysis import comparison
 from r1nes.bench.analysis.statistics import Summary, summarize
@@ -21,12 +21,15 @@ from r1nes.bench.runner.measure import Cell
 from r1nes.bench.runner.records import read_records
 
 PAPER_METHODS = ["r1nes", "snes", "xnes"]
+FULL_METHODS = ["r1nes", "r1nes-heuristic", "snes", "xnes", "rknes"]  # and what else may explain the results
 XNES_UP_TO = 64  # as in the paper, where larger runs took hours
 
 QUICK_DIMS, QUICK_TRIALS = [2, 4, 8, 16, 32], 3
 FULL_DIMS, FULL_TRIALS = [2**k for k in range(1, 10)], 20
 
-GRIDS = {"suited": SUITED, "unsuited": UNSUITED}
+# Functions on which a claim may depend on the form; only in the full grid.
+PYBRAIN = ["f6-pybrain", "f8-pybrain", "f9-pybrain", "f13-pybrain", "f14-pybrain"]
+GRIDS = {"suited": SUITED, "unsuited": UNSUITED, "pybrain": PYBRAIN}
 FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
 
 
@@ -39,20 +42,53 @@ def paper_budget(dim: int) -> int:
 
 
 def paper_cells(functions: list[str], *, full: bool) -> list[Cell]:
-    """Return the paper's grid, or a small one with half of the budget for a first look."""
+    """Return the paper's grid with further methods, or a small grid with half of the budget."""
     dims, trials = (FULL_DIMS, FULL_TRIALS) if full else (QUICK_DIMS, QUICK_TRIALS)
+    if not full:
+        functions = [function for function in functions if function not in PYBRAIN]
     return [
         Cell(method, function, dim, trial, paper_budget(dim) // (1 if full else 2))
         for function in functions
         for dim in dims
-        for method in PAPER_METHODS
+        for method in (FULL_METHODS if full else PAPER_METHODS)
         for trial in range(1, trials + 1)
         if method != "xnes" or dim <= XNES_UP_TO
     ]
 
 
+class Part(NamedTuple):
+    """The part of the grid to run now; None stands for all."""
+
+    methods: Collection[str] | None = None
+    dims: Collection[int] | None = None
+    trials: int | None = None  # the first ones
+
+    def of(self, cells: list[Cell]) -> list[Cell]:
+        """Return the ``cells`` of this part; every method and dimension must occur in them."""
+        for flag, names, known in (
+            ("--methods", self.methods, {cell.method: None for cell in cells}),
+            ("--dims", self.dims, {cell.dim: None for cell in cells}),
+        ):
+            for name in names or ():
+                if cells and name not in known:
+                    raise ValueError(f"{flag} must be among {', '.join(map(str, known))}; got {name!r}")
+        return [
+            cell
+            for cell in cells
+            if (self.methods is None or cell.method in self.methods)
+            and (self.dims is None or cell.dim in self.dims)
+            and (self.trials is None or cell.trial <= self.trials)
+        ]
+
+
 def reproduce(
-    out: Path, *, figures: list[str] | None = None, full: bool = False, measure: bool = True, jobs: int = 1
+    out: Path,
+    *,
+    figures: list[str] | None = None,
+    full: bool = False,
+    measure: bool = True,
+    jobs: int = 1,
+    part: Part = Part(),  # noqa: B008 - it is immutable
 ) -> list[str]:
     """Run what is missing in ``out`` and draw the figures; if all are wanted, write ``index.html``.
 
@@ -62,21 +98,21 @@ def reproduce(
         full: Use the paper's grid instead of a small one.
         measure: Whether to run what is missing; otherwise, only draw what is recorded.
         jobs: Number of runs at a time.
+        part: The runs to make; the figures show all that are recorded.
 
     Returns:
         A line for each run that failed.
     """
     wanted = FIGURES if figures is None else figures
     cells = [cell for name in wanted if name in GRIDS for cell in paper_cells(GRIDS[name], full=full)]
-    path = out / "records.jsonl"
+    path, chosen = out / "records.jsonl", part.of(cells)
     failures: dict[Cell, str] = {}
-    if measure:
-        records, failures = grid.run(cells, path, jobs=jobs) if cells else ([], {})
-    else:
-        found, planned = (read_records(path) if path.exists() else []), set(cells)
-        records = [record for record in found if grid.cell_of(record) in planned]
+    if measure and chosen:
+        _, failures = grid.run(chosen, path, jobs=jobs)
+    found = {grid.cell_of(record): record for record in (read_records(path) if path.exists() else [])}
+    records = [found[cell] for cell in cells if cell in found]
     findings = Findings(
-        summarize(sorted(records, key=lambda record: (int(record["function"][1:]), record["dim"]))),
+        summarize(records),
         _stored(out / "timing.json", _measure_timing, measure) if "runtime" in wanted else [],
         _stored(out / "cigar.json", cigar.measure, measure) if "cigar" in wanted else [],
     )
