@@ -108,7 +108,7 @@ def reproduce(
     path, chosen = out / "records.jsonl", part.of(cells)
     failures: dict[Cell, str] = {}
     if measure and chosen:
-        _, failures = grid.run(chosen, path, jobs=jobs)
+        _, failures = grid.run(chosen, path, jobs=jobs, as_published=True)
     found = {grid.cell_of(record): record for record in (read_records(path) if path.exists() else [])}
     records = [found[cell] for cell in cells if cell in found]
     findings = Findings(

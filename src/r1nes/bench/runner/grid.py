@@ -76,8 +76,10 @@ def _for_each(name: str, given: int | Sequence[int], dims: list[int]) -> list[in
     return numbers * len(dims) if len(numbers) == 1 else numbers
 
 
-def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Record], dict[Cell, str]]:
-    """Run the cells that have no record in ``path`` yet, ``jobs`` at a time.
+def run(
+    cells: Iterable[Cell], path: Path, *, jobs: int = 1, as_published: bool = False
+) -> tuple[list[Record], dict[Cell, str]]:
+    """Run the cells that have no record in ``path`` yet, ``jobs`` at a time; see ``measure_cell``.
 
     A KeyboardInterrupt stops the runs in progress; the records written so far are returned.
 
@@ -95,7 +97,7 @@ def run(cells: Iterable[Cell], path: Path, *, jobs: int = 1) -> tuple[list[Recor
         with (
             suppress(KeyboardInterrupt),
             progress_bar([_cost(cell) for cell in missing]) as advance,
-            closing(_outcomes(missing, jobs)) as outcomes,
+            closing(_outcomes(missing, jobs, as_published)) as outcomes,
         ):
             for cell, outcome in outcomes:
                 if isinstance(outcome, str):
@@ -123,7 +125,7 @@ def _cost(cell: Cell) -> float:
     return cell.budget * (100.0 + cell.dim)
 
 
-def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | str]]:
+def _outcomes(cells: list[Cell], jobs: int, as_published: bool) -> Generator[tuple[Cell, Record | str]]:
     """Yield each cell with its record, or with a traceback if it failed, in order of completion."""
     if sys.platform == "win32":
         context = multiprocessing.get_context("spawn")
@@ -138,7 +140,9 @@ def _outcomes(cells: list[Cell], jobs: int) -> Generator[tuple[Cell, Record | st
             while waiting and len(running) < jobs:
                 cell = waiting.popleft()
                 receiver, sender = context.Pipe(duplex=False)
-                process: BaseProcess = context.Process(target=_work, args=(cell, sender), daemon=True)
+                process: BaseProcess = context.Process(
+                    target=_work, args=(cell, as_published, sender), daemon=True
+                )
                 with single_blas_thread():
                     process.start()
                 sender.close()
@@ -163,12 +167,12 @@ def _receive(receiver: Connection, process: BaseProcess) -> Record | str:
     return outcome or f"the worker process ended with exit code {process.exitcode}"
 
 
-def _work(cell: Cell, sender: Connection) -> None:
+def _work(cell: Cell, as_published: bool, sender: Connection) -> None:
     """Measure the cell in a worker process and send its record or a traceback."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; only the runner acts on it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        sender.send(measure_cell(cell))
+        sender.send(measure_cell(cell, as_published=as_published))
     except Exception:
         sender.send(traceback.format_exc())
 

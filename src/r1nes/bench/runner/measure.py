@@ -20,6 +20,7 @@ from r1nes.arrays import Array
 from r1nes.bench.functions import pybrain
 from r1nes.bench.functions.problems import TEXTBOOK, problem
 from r1nes.bench.runner.peers import PEERS
+from r1nes.bench.runner.published import PUBLISHED, run_as_published
 from r1nes.bench.runner.records import Record
 from r1nes.bench.runner.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
@@ -54,13 +55,16 @@ class Cell:
         return f"{self.method} on {self.function}, d = {self.dim}, trial {self.trial}"
 
 
-def measure_cell(cell: Cell) -> Record:
-    """Run the cell; its ``evaluations`` stop counting at the one that reached the target."""
+def measure_cell(cell: Cell, *, as_published: bool = False) -> Record:
+    """Run the cell; its ``evaluations`` stop counting at the one that reached the target.
+
+    ``as_published`` runs R1-NES, SNES and xNES without this package's additions, and notes it in the record.
+    """
     instance = 1 if cell.function in TEXTBOOK else cell.trial
     watched = Watched(problem(cell.function, dim=cell.dim, instance=instance), cell.budget)
     x0, sigma0 = _start(cell)
     seed = _seed(cell.method, cell.function, cell.dim, cell.trial)
-    solve, packages = _solver(cell)
+    solve, packages = _solver(cell, as_published)
 
     began = time.process_time()
     try:
@@ -98,8 +102,10 @@ def _start(cell: Cell) -> tuple[Array, float]:
 Solve = Callable[[Watched, Array, float, int], dict[str, float]]
 
 
-def _solver(cell: Cell) -> tuple[Solve, list[str]]:
+def _solver(cell: Cell, as_published: bool) -> tuple[Solve, list[str]]:
     """Return a function that runs the method, its imports done, and the packages its result depends on."""
+    if as_published and isinstance(method := OWN.get(cell.method), PUBLISHED) and not cell.restarts:
+        return partial(run_as_published, method, XTOL), ["r1nes", "numpy"]
     if cell.method in OWN:
         return partial(_minimize, OWN[cell.method], cell.restarts), ["r1nes", "numpy"]
     if cell.method in PEERS:
