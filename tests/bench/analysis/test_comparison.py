@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.figure
+import numpy as np
 import pytest
 
-from r1nes.bench.analysis.comparison import draw, markdown, table
+from r1nes.bench.analysis.comparison import _line, draw, markdown, table
 from r1nes.bench.analysis.statistics import Summary
 from r1nes.cli import main
 
@@ -35,6 +38,22 @@ def test_a_figure_of_any_number_of_functions(functions: int, median: float, tmp_
     draw({("snes", name, d): summary(median) for name in names for d in (8, 32)}, tmp_path / "figure")
     assert {file.suffix for file in tmp_path.iterdir()} == {".svg", ".png", ".pdf"}
     assert "snes" in (tmp_path / "figure.svg").read_text()
+
+
+def test_markers_are_hollow_where_runs_are_few_or_failed() -> None:
+    def run(solved: int, runs: int) -> Summary:
+        return replace(summary(1000.0, solved), runs=runs, quartiles=(900.0, 1200.0))
+
+    figure = matplotlib.figure.Figure()
+    panel = figure.subplots()
+    given = [run(5, 5), run(4, 5), run(3, 3), run(20, 20)]
+    _line(panel, [2, 4, 8, 16], [1000.0] * 4, given, color="black", label="snes", marker="o", ls="-")
+    filled, hollow = panel.get_lines()
+    assert filled.get_markevery() == [0, 3]
+    assert np.array_equal(hollow.get_xdata(), [4, 8])
+    assert hollow.get_markerfacecolor() == "white"
+    (quartiles,) = panel.collections
+    assert [segment[:, 1].tolist() for segment in quartiles.get_segments()] == [[900, 1200]] * 4  # type: ignore[attr-defined]
 
 
 def test_the_command_runs_only_missing_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from r1nes.bench.analysis.statistics import Summary
 from r1nes.bench.functions.problems import titled
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Summaries = dict[tuple[str, str, int], Summary]  # (method, function, dim) → summary
 
 LEGEND = (
     "Median evaluations to 1e-8 over all runs or, if that is infinite, the median precision reached, in\n"
-    "parentheses; then solved runs, and the method's own CPU time per evaluation in µs."
+    "parentheses; then solved runs, and the method's own CPU time per evaluation in µs. In the figure,\n"
+    "vertical lines are quartiles of the solved runs; hollow markers have fewer than 5 runs or failed ones."
 )
+ENOUGH = 5  # runs behind a filled marker
 
 # Four line styles in four colours distinguish 16 methods; line styles and markers also in black and white.
 COLORS = BLUE, ORANGE, BLACK, GREY
@@ -92,14 +98,15 @@ def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None
         for panel, function in zip(panels, functions, strict=False):
             for number, method in enumerate(methods):
                 solved = [dim for dim in dims if (method, function, dim) in heights]
-                panel.plot(
+                _line(
+                    panel,
                     solved,
                     [heights[method, function, dim] for dim in solved],
+                    [summaries[method, function, dim] for dim in solved],
+                    label=method,
                     color=COLORS[number % 4],
                     ls=DASHES[(number + number // 4) % 4],
                     marker=MARKERS[number % 8],
-                    markersize=4,
-                    label=method,
                 )
             panel.set(xscale="log", yscale="log", title=titled(function), xlabel="dimension d")
             panel.set_xticks(dims, [str(dim) for dim in dims], fontsize=7)
@@ -112,5 +119,30 @@ def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None
             panel.set_ylabel("evaluations to 1e-8")
         page = panels[0].get_figure(root=True)
         if page is not None:
-            lines = panels[0].get_lines()
+            lines, _ = panels[0].get_legend_handles_labels()
             page.legend(handles=lines, loc="outside lower center", ncols=min(2 * columns, len(methods)))
+
+
+def _line(
+    panel: Axes, dims: list[int], heights: list[float], summaries: list[Summary], *, color: str, **look: Any
+) -> None:
+    """Draw one method: a line, quartiles, and markers that are hollow where runs are few or failed."""
+    firm = [s.runs >= ENOUGH and s.solved == s.runs for s in summaries]
+    panel.plot(dims, heights, color=color, markersize=4, markevery=_where(firm), **look)
+    unsure = _where([not each for each in firm])
+    panel.plot(
+        [dims[k] for k in unsure],
+        [heights[k] for k in unsure],
+        ls="none",
+        marker=look["marker"],
+        markersize=4,
+        mec=color,
+        mfc="white",
+        zorder=3,
+    )
+    lower, upper = zip(*(s.quartiles for s in summaries), strict=True) if summaries else ((), ())
+    panel.vlines(dims, lower, upper, color=color, lw=0.8, zorder=1.5)  # below the markers
+
+
+def _where(chosen: list[bool]) -> list[int]:
+    return [k for k, each in enumerate(chosen) if each]

@@ -27,6 +27,7 @@ class Summary:
     median_solved: float  # the paper's, over solved runs only; NaN where the paper omits the result
     precision: float  # median precision reached
     own_microseconds: float  # median time per evaluation, without the objective
+    quartiles: tuple[float, float] = (math.nan, math.nan)  # of the evaluations of solved runs
 
 
 def summarize(records: Iterable[Record]) -> dict[tuple[str, str, int], Summary]:
@@ -63,7 +64,21 @@ def summary(records: list[Record]) -> Summary:
         median_solved=math.nan if omitted else median(solved),
         precision=median(record["precision"] for record in records),
         own_microseconds=median(own_microseconds(record) for record in records),
+        quartiles=_quartiles(solved),
     )
+
+
+def _quartiles(values: list[float]) -> tuple[float, float]:
+    """Return the lower and the upper quartile; NaN without values.
+
+    Examples:
+        >>> _quartiles([10, 40, 20, 50, 30])
+        (20.0, 40.0)
+    """
+    if not values:
+        return math.nan, math.nan
+    lower, upper = np.percentile(values, [25, 75])
+    return float(lower), float(upper)
 
 
 def converged_prematurely(record: Record) -> bool:

@@ -12,8 +12,8 @@ from r1nes.bench.paper.claims import Claim, Verdict
 from r1nes.display.pages import embedded, rendered
 
 TITLES = {
-    "suited": "Performance on the eight functions that suit R1-NES",
-    "unsuited": "Performance on the four functions that do not suit R1-NES",
+    "suited": "Performance on the eight functions that the paper finds well suited for R1-NES",
+    "unsuited": "Performance on the four functions that it finds not well suited",
     "pybrain": "Five functions in the form of the authors' own code",
     "runtime": "Computation time per evaluation",
     "cigar": "R1-NES on the 32-dimensional cigar",
@@ -22,9 +22,12 @@ TITLES = {
 }
 CAPTIONS = {
     "suited": """Median evaluations to 1e-8 over the runs that reached it. As in the paper, a point is omitted
-        if at least 90 % of the runs converged prematurely or none succeeded.""",
-    "unsuited": """As above. A single direction that can only grow is not enough for these functions. SNES
-        solves the ellipsoid, which is separable.""",
+        if at least 90 % of the runs converged prematurely or none succeeded. Vertical lines are the quartiles
+        of the runs that reached 1e-8; a marker is hollow if there are fewer than 5 runs or some did not.
+        The paper prints no settings: r1nes has those of its authors' PyBrain code, r1nes-heuristic those that
+        this code computes first, which are xNES's.""",
+    "unsuited": """As above. For more than a few variables, a single direction that can only grow is not
+        enough for these functions. SNES solves the ellipsoid, which is separable.""",
     "pybrain": """As above, on the functions as PyBrain defines them, from x₀ ~ N(0, I) with σ₀ = 1. The
         attractive sector has one rotation and no conditioning, different powers no square root, and
         Rosenbrock no factor that grows with d. Which form the paper used is not known.""",
