@@ -29,6 +29,7 @@ import numpy as np
 
 from r1nes.arrays import Array, host, like, namespace, on_host
 from r1nes.arrays.tiles import TILE
+from r1nes.strategies.presets import xnes_rate
 from r1nes.strategies.protocol import Method, Strategy
 
 
@@ -49,7 +50,7 @@ class XNES(Method):
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> FullGaussian:  # noqa: ARG002
         """Return the isotropic Gaussian of standard deviation ``sigma``."""
         d = mean.size
-        rate = (9 + 3 * math.log(d)) / (5 * d * math.sqrt(d))
+        rate = xnes_rate(d)
         return FullGaussian(
             mean,
             sigma,

@@ -21,6 +21,11 @@ from typing import NamedTuple
 from r1nes.arguments import suggestion
 
 
+def xnes_rate(d: int) -> float:
+    """Return the learning rate of σ and of the shape in xNES, as published."""
+    return (9 + 3 * math.log(d)) / (5 * d * math.sqrt(d))
+
+
 class Preset(NamedTuple):
     """A complete set of the authors' settings."""
 
@@ -30,7 +35,7 @@ class Preset(NamedTuple):
 
     def rate_for(self, d: int) -> float:
         """Return η_λ = η for ``d`` variables."""
-        return (9 + 3 * math.log(d)) / (5 * d * math.sqrt(d)) if self.rate is None else self.rate
+        return xnes_rate(d) if self.rate is None else self.rate
 
 
 PRESETS = {
