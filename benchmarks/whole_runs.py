@@ -2,8 +2,9 @@
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/whole_runs.py [--out results/whole_runs.json]
 
-The objective is a sphere whose minimum falls by 1 in each generation, so that no run ends before its budget
-of 10,000 or 100,000 evaluations. It takes a whole generation, where the package can pass one. Reported are microseconds per evaluation, the objective included: of the run without imports,
+The objective is a sphere whose centre moves by 0.01 and whose minimum falls by 1 in each generation, so that
+no run ends before its budget of 10,000 or 100,000 evaluations; ``noise=False`` because asking again would
+take that for noise. The objective takes a whole generation, where the package can pass one. Reported are microseconds per evaluation, the objective included: of the run without imports,
 and in brackets of the process from the first import on. Packages alternate, and the best of several repeats
 counts. Machine code of numba is compiled before, and then loaded from its cache.
 """
@@ -39,15 +40,16 @@ def run(name: str, d: int, budget: int) -> dict[str, float]:
     def all_at_once(X: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
-        return np.einsum("ij,ij->i", X, X) - calls
+        moved = X - 0.01 * calls
+        return np.einsum("ij,ij->i", moved, moved) - calls
 
     if name in OURS:
         import r1nes
 
         settings: dict[str, dict[str, Any]] = {
-            "rknes": {},
-            "rknes without numba": {"compiled": False},
-            "rknes diagonal": {"base": "diagonal"},
+            "rknes": {"noise": False},
+            "rknes without numba": {"compiled": False, "noise": False},
+            "rknes diagonal": {"base": "diagonal", "noise": False},
             "snes": {"method": "snes"},
             "r1nes": {"method": "r1nes"},
         }
@@ -57,7 +59,7 @@ def run(name: str, d: int, budget: int) -> dict[str, float]:
         result = r1nes.minimize(
             all_at_once, np.zeros(d), 1.0, max_evals=budget, vectorized=True, rng=1, **settings[name]
         )
-        assert list(result.stop) == ["max_evals"], result.message
+        assert result.nfev > 0.99 * budget, result.message
     else:
         import contenders  # the loops that drive other packages, one point at a time
 
@@ -71,8 +73,8 @@ def run(name: str, d: int, budget: int) -> dict[str, float]:
                 if self.evaluations > budget:
                     raise BudgetError
                 generation = self.evaluations // self.per_generation
-                x = x.ravel()
-                return float(x @ x) - generation
+                moved = x.ravel() - 0.01 * generation
+                return float(moved @ moved) - generation
 
             def all(self, X: np.ndarray) -> np.ndarray:
                 return np.array([self.one(x) for x in X])
