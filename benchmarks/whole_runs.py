@@ -4,9 +4,10 @@
 
 The objective is a sphere whose centre moves by 0.01 and whose minimum falls by 1 in each generation, so that
 no run ends before its budget of 10,000 or 100,000 evaluations; ``noise=False`` because asking again would
-take that for noise. The objective takes a whole generation, where the package can pass one. Reported are microseconds per evaluation, the objective included: of the run without imports,
-and in brackets of the process from the first import on. Packages alternate, and the best of several repeats
-counts. Machine code of numba is compiled before, and then loaded from its cache.
+take that for noise. The objective takes a whole generation, where the package can pass one. Reported are
+microseconds per evaluation, the objective included: of the run without imports, and in brackets of the
+process from the first import on. Packages alternate, and the best of several repeats counts. Machine code of
+numba is compiled before, and then loaded from its cache.
 """
 
 from __future__ import annotations
