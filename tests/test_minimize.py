@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 
 import r1nes
 from r1nes.arrays import Array
-from r1nes.stopping import STATUS
+from r1nes.reasons import STATUS
 from support.functions import cigar, rosenbrock, sphere
 
 

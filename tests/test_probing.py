@@ -66,7 +66,7 @@ class TestAskingAgain:
             optimizer.tell(X, sphere(X))
         before, n = optimizer.strategy, optimizer.popsize
         X = optimizer.ask()
-        drawn = optimizer._noise.draw(8, 0, n)
+        drawn = optimizer._points.noise.draw(8, 0, n)
         order = sphere(X[:-2]).argsort().argsort()
         utilities = optimizer.settings.algorithm.default_utilities(n - 2, d)[:, order]
         expected = before.update(first_of(drawn, n - 2), utilities)

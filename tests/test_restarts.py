@@ -12,8 +12,8 @@ import pytest
 
 import r1nes
 from r1nes.arrays import Array
+from r1nes.reasons import STATUS
 from r1nes.restarts import Search
-from r1nes.stopping import STATUS
 from support.functions import rastrigin, sphere
 from support.runs import same
 

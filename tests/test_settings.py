@@ -160,7 +160,7 @@ def test_too_large_a_population_says_so(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError
 
     optimizer = Optimizer(np.ones(1000), 0.5, popsize=100)
-    monkeypatch.setattr(type(optimizer._noise), "draw", no_memory)
+    monkeypatch.setattr(type(optimizer._points.noise), "draw", no_memory)
     with pytest.raises(MemoryError, match="100 points of 1000 variables do not fit"):
         optimizer.ask()
 

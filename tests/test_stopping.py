@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import r1nes
 from r1nes.arrays import Array
-from r1nes.stopping import MESSAGES, STATUS, describe, succeeded
+from r1nes.reasons import MESSAGES, STATUS, describe, succeeded
 from support.functions import sphere
 
 METHODS = ["r1nes", "rknes", "snes", "xnes"]

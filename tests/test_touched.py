@@ -13,6 +13,7 @@ from support.touched import CORE, ROOT, related_tests, selected
     ("file", "tests"),
     [
         ("src/r1nes/bounds.py", ["tests/test_bounds.py"]),
+        ("src/r1nes/settings/run.py", ["tests/test_settings.py"]),
         ("src/r1nes/parallel/backend.py", ["tests/parallel"]),
         ("src/r1nes/strategies/rank_k/step.py", ["tests/strategies"]),
         ("src/r1nes/bench/paper/claims.py", ["tests/bench/paper"]),

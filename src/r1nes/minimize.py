@@ -21,10 +21,10 @@ from r1nes.parallel.errors import ObjectiveError
 from r1nes.parallel.evaluation import Evaluate, objective_of
 from r1nes.parallel.interrupts import Interrupts
 from r1nes.parallel.objective import Function
+from r1nes.reasons import STATUS, describe
 from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.settings import RunSettings, takes
-from r1nes.stopping import STATUS, describe
 from r1nes.storage.run_file import RunFile, kept_settings, read
 
 

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import fields
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
-from r1nes.arrays import Array, copied, host
-from r1nes.bounds import Box
+from r1nes.arrays import Array, copied, hosted
 from r1nes.counts import BLANK_GENERATIONS, Counts
 from r1nes.matching import Asynchronous, Matching, Synchronous
-from r1nes.plateaus import WIDE, WIDE_UNDER_NOISE, widening
+from r1nes.plateaus import with_sigma_adjusted
+from r1nes.points import Points, first_distribution
 from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
-from r1nes.sampling.gaussian import SETUP, GaussianNoise
-from r1nes.sampling.orthogonal import first_of
-from r1nes.sampling.sources import source_of
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings, takes
 from r1nes.stopping import Stopping
 from r1nes.storage import checkpoint
 from r1nes.strategies import Method, Strategy, name_of
-from r1nes.strategies.protocol import placed, update_streamed
+from r1nes.strategies.protocol import placed, updated
 
 
 def count(name: str, meaning: str) -> Any:
@@ -63,29 +59,13 @@ class Optimizer:
     @takes(Settings)
     def __init__(self, settings: Settings) -> None:
         """Check every setting and start the method."""
-        method, mean, n = settings.algorithm, settings.start, settings.size
-        self.settings, self.seed, self.popsize = settings, settings.seed, n
+        self.settings, self.seed, self.popsize = settings, settings.seed, settings.size
         self._stopping = Stopping.from_settings(settings)
-        box = None if settings.edges is None else Box(*settings.edges, settings.sigma)
-        self._box = None if box is None else box.on(settings.array_type)
-        setup = GaussianNoise(self.seed, 1, mean.dtype).stream(SETUP)
-        first = method.start(mean if box is None else box.unfold(mean), settings.sigma, setup)
-        if settings.is_compiled and any(field.name == "compiled" for field in fields(first)):
-            first = replace(first, compiled=True)
-        self.strategy: Strategy = placed(first, settings.array_type)
-        self._noise = source_of(
-            settings.sampling,
-            self.seed,
-            first.noise_size,
-            settings.array_type,
-            n,
-            orthogonal=method.orthogonal,
-            compiled=settings.is_compiled,
-        )
-        self._buffer: Any = None  # the noise, reused because allocating it costs more than filling it
+        self.strategy: Strategy = first_distribution(settings)
+        self._points = Points(settings, self.strategy.noise_size)
         kind = Asynchronous if settings.asynchronous else Synchronous
-        self._matching: Matching = kind(n, mean.size, settings.array_type)
-        self.counts = Counts(best_x=settings.array_type.array(mean))
+        self._matching: Matching = kind(settings.size, settings.start.size, settings.array_type)
+        self.counts = Counts(best_x=settings.array_type.array(settings.start))
         self._probing = Probing(settings.probes, always=settings.noise is True)
 
     def __repr__(self) -> str:
@@ -120,9 +100,9 @@ class Optimizer:
         try:
             noise = self._draw() if self._matching.pending is None else self._matching.pending
             if self._probing.repeated:
-                points = self._probing.complete(_points(self.strategy, self._box, noise, None), out)
+                points = self._probing.complete(self._points.at(self.strategy, noise), out)
             else:
-                points = _points(self.strategy, self._box, noise, out)
+                points = self._points.at(self.strategy, noise, out)
         except MemoryError:
             size = f"{self.popsize} points of {len(self.strategy.mean)} variables"
             raise MemoryError(
@@ -133,27 +113,16 @@ class Optimizer:
 
     def _draw(self) -> Any:
         """Return the noise of the next generation or, if asynchronous, of the next point."""
-        counts, n = self.counts, self.popsize
+        counts = self.counts
         if self.settings.asynchronous:
-            generation, row = divmod(counts.drawn, n)
             counts.drawn += 1
-            return self._noise.rows(generation + 1, row, row + 1)
-        self._buffer = self._noise.draw(counts.generation + 1, 0, n, self._buffer)
-        again = self._probing.repeated
-        return first_of(self._buffer, n - again) if again else self._buffer
+            return self._points.draw_one(counts.drawn - 1)
+        return self._points.draw(counts.generation + 1, self._probing.repeated)
 
     def _stream(self) -> Stream:
         if not isinstance(self._matching, Synchronous):
             raise ValueError("streaming must be False with asynchronous=True, where ask returns one point")
-        sample = partial(_points, self.strategy, self._box)
-        stream = Stream(
-            sample,
-            self._noise,
-            self.counts.generation + 1,
-            self.popsize,
-            self.strategy.mean,
-            self._probing.points,
-        )
+        stream = self._points.stream(self.strategy, self.counts.generation + 1, self._probing.points)
         self._matching.asked_stream(stream)
         return stream
 
@@ -183,28 +152,21 @@ class Optimizer:
             probing.observe(self.counts.generation + 1, points, told, ranked)
         if probing.seen or probing.always:
             self.strategy = self.strategy.heeding(probing.doubt())
-        if isinstance(noise, Stream):
-            self.strategy = update_streamed(self.strategy, noise, utilities)
-        else:
-            self.strategy = self.strategy.update(noise, utilities)
-        self._widen(widening(ranked, self.strategy, self.settings.sigma))
-        limit = self.settings.sigma * (WIDE_UNDER_NOISE if probing.doubt_begins else WIDE)
-        if heeds_noise and self.strategy.sigma > max(before, limit) and not probing.may_widen:
-            self.strategy = self.strategy.widened(before / self.strategy.sigma)
-        if self._box is not None:
-            self.strategy = self.strategy.capped(self._box.limits)
+        self.strategy = updated(self.strategy, noise, utilities)
+        adjusted = with_sigma_adjusted(
+            self.strategy, before, ranked, self.settings.sigma, probing, heeds_noise
+        )
+        self.strategy = self._points.capped(adjusted)
         is_blank = self.counts.finish_generation(points, told, first, ranked)
         self._stopping.noise = probing.share if probing.doubt_begins else 0.0
-        self._widen(self._stopping.observe(ranked, self.counts.generation, self.strategy))
+        factor = self._stopping.observe(ranked, self.counts.generation, self.strategy)
+        if factor > 1:
+            self.strategy = self.strategy.widened(factor)
         if is_blank:
             raise FloatingPointError(
                 f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations "
                 f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
             )
-
-    def _widen(self, factor: float) -> None:
-        if factor > 1:
-            self.strategy = self.strategy.widened(factor)
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
@@ -216,8 +178,7 @@ class Optimizer:
 
         Under noise it is averaged over recent generations.
         """
-        mean = copied(self.strategy.averaged_mean())
-        return mean if self._box is None else self._box.fold(mean[None])[0]
+        return self._points.folded(copied(self.strategy.averaged_mean()))
 
     @property
     def result(self) -> OptimizeResult:
@@ -296,11 +257,11 @@ class Optimizer:
         strategy = {name: getattr(self.strategy, name) for name in names}
         return {
             "settings": self.settings.to_plain(),
-            "strategy": _on_host(strategy),
+            "strategy": hosted(strategy),
             "stopping": self._stopping.state(),
             "asked": self._matching.is_waiting,
-            "counts": _on_host(self.counts.state()),
-            "probing": _on_host(self._probing.state()),
+            "counts": hosted(self.counts.state()),
+            "probing": hosted(self._probing.state()),
         }
 
     @classmethod
@@ -320,20 +281,3 @@ class Optimizer:
             self._probing = Probing.from_state(state["probing"], array_type)
         if state["asked"]:
             self.ask()
-
-
-def _points(strategy: Strategy, box: Box | None, noise: Any, out: Array | None) -> Array:
-    """Return the points of ``noise``, one per row, folded into the ``box`` if there is one."""
-    points = strategy.sample(noise, out)
-    return points if box is None else box.fold(points)
-
-
-def _on_host(values: dict[str, Any]) -> dict[str, Any]:
-    """Return ``values`` with every array converted to NumPy."""
-
-    def converted(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(converted, value))
-        return host(value) if hasattr(value, "shape") else value
-
-    return {name: converted(value) for name, value in values.items()}

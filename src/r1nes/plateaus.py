@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from r1nes.arrays import Array
+from r1nes.probing import Probing
 from r1nes.strategies import Strategy
 
 TIED_SHARE = 0.2  # of the points, beside the best one; at least 2, because mirrored points may tie in pairs
@@ -31,3 +32,19 @@ def widening(ranked: Array, strategy: Strategy, sigma0: float) -> float:
         return 1.0
     least = STRIDE if ranked[0] == ranked[-1] else 1.0
     return max(least, min(JUMP, sigma0 / strategy.sigma))
+
+
+def with_sigma_adjusted(
+    strategy: Strategy, before: float, ranked: Array, sigma0: float, probing: Probing, limited: bool
+) -> Strategy:
+    """Return ``strategy`` after a generation with values ``ranked``, with σ as the rules above have it.
+
+    ``before`` is σ before the generation. If ``limited``, σ exceeds 2σ₀ only while values improve.
+    """
+    factor = widening(ranked, strategy, sigma0)
+    if factor > 1:
+        strategy = strategy.widened(factor)
+    limit = sigma0 * (WIDE_UNDER_NOISE if probing.doubt_begins else WIDE)
+    if limited and strategy.sigma > max(before, limit) and not probing.may_widen:
+        strategy = strategy.widened(before / strategy.sigma)
+    return strategy

@@ -27,8 +27,8 @@ from scipy.optimize import OptimizeResult
 from r1nes.arguments import count
 from r1nes.arrays import Array, host
 from r1nes.optimizer import Optimizer
+from r1nes.reasons import describe
 from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings, renamed
-from r1nes.stopping import describe
 from r1nes.strategies import Method
 
 SMALL = 0.2  # share of the evaluations that BIPOP spends on the first population

@@ -95,7 +95,7 @@ def test_a_compiled_step_of_rknes_agrees_for_all_settings(
         assert isinstance(optimizer.strategy, RankKGaussian)
         plain, noise = (
             replace(optimizer.strategy, compiled=False),
-            optimizer._noise.rows(generation, 0, len(X)),
+            optimizer._points.noise.rows(generation, 0, len(X)),
         )
         np.testing.assert_allclose(plain.sample(noise), X, rtol=1e-10, atol=1e-10)
         pending = optimizer._matching.pending

@@ -44,12 +44,12 @@ def test_it_is_standard_normal(method: str, library: str) -> None:
     optimizer = Optimizer(
         maker(library)(np.zeros(50)), 0.5, method=method, popsize=200, sampling="device", rng=1
     )
-    rows = plain(optimizer._noise.rows(1, 0, 200))
+    rows = plain(optimizer._points.noise.rows(1, 0, 200))
     assert abs(rows.mean()) < 0.05
     assert abs(rows.std() - 1) < 0.05
     correlations = np.asarray(np.corrcoef(rows))[np.triu_indices(200, 1)]
     assert abs(correlations).max() < 0.8
-    np.testing.assert_array_equal(plain(optimizer._noise.rows(1, 77, 79)), rows[77:79])
+    np.testing.assert_array_equal(plain(optimizer._points.noise.rows(1, 77, 79)), rows[77:79])
 
 
 @every_other
@@ -68,14 +68,16 @@ def test_it_is_standard_normal(method: str, library: str) -> None:
 def test_directions_are_orthogonal(library: str, width: str, d: int, popsize: int) -> None:
     optimizer = Optimizer(maker(library)(np.zeros(d), width), 0.5, popsize=popsize, sampling="device", rng=1)
     host = Optimizer(np.zeros(d), 0.5, popsize=popsize, rng=1)
-    drawn, sent = optimizer._noise, host._noise
+    drawn, sent = optimizer._points.noise, host._points.noise
     assert isinstance(drawn, DeviceDirections)
     assert isinstance(sent, OrthogonalDirections)
     pairs = drawn.pairs
     assert pairs == sent.pairs
     fresh = popsize - pairs
     generations = 2 * d // fresh + 2
-    rows = np.concatenate([plain(optimizer._noise.rows(g + 1, 0, popsize)) for g in range(generations)])
+    rows = np.concatenate(
+        [plain(optimizer._points.noise.rows(g + 1, 0, popsize)) for g in range(generations)]
+    )
     np.testing.assert_array_equal(rows[fresh:popsize], -rows[:pairs])
     rows = rows.reshape(generations, popsize, d)[:, :fresh].reshape(-1, d)
     block = rows[:d].astype(np.float64)

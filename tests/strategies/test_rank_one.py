@@ -15,7 +15,9 @@ from r1nes import XNES, Optimizer, minimize
 from r1nes.arrays import Array
 from r1nes.bench.functions.textbook import rosenbrock
 from r1nes.strategies.presets import PRESETS
-from r1nes.strategies.rank_one import R1NES, SHORTEST, RankOneGaussian
+from r1nes.strategies.rank_one import R1NES
+from r1nes.strategies.rank_one.step import SHORTEST
+from r1nes.strategies.rank_one.strategy import RankOneGaussian
 from support import oracles
 
 DIMS = [2, 3, 8, 33]

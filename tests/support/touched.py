@@ -52,10 +52,10 @@ def related_tests(file: Path) -> list[Path]:
 
 
 def _tests_of_module(rooms: list[str], stem: str) -> Path:
-    """The folder that mirrors the room of a module, or the test file of a module without a room."""
-    if not rooms:
-        return Path("tests", f"test_{stem}.py")
-    folder = Path("tests", *rooms)
+    """The folder that mirrors the room of a module, or the test file of the module or of its room."""
+    file, folder = Path("tests", f"test_{rooms[0] if rooms else stem}.py"), Path("tests", *rooms)
+    if not rooms or (ROOT / file).exists():
+        return file
     return folder if (ROOT / folder).is_dir() else folder.parent
 
 

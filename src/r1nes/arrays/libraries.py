@@ -171,6 +171,17 @@ def like(values: Array, x: Array) -> Array:
     return namespace(x).asarray(values, dtype=x.dtype, device=device, copy=True)
 
 
+def hosted(values: dict[str, Any]) -> dict[str, Any]:
+    """Return ``values`` with every array converted to NumPy."""
+
+    def converted(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(converted, value))
+        return host(value) if hasattr(value, "shape") else value
+
+    return {name: converted(value) for name, value in values.items()}
+
+
 class Operations(NamedTuple):
     """The functions that arithmetic on the arrays of one library needs."""
 

@@ -198,12 +198,14 @@ def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strateg
     return replace(strategy, **{name: converted(changes.get(name, old), old) for name, old in state.items()})
 
 
-def update_streamed(strategy: Strategy, stream: Stream, utilities: Array) -> Strategy:
-    """Return the next distribution; its noise is drawn again, if possible one row at a time."""
+def updated(strategy: Strategy, noise: Any, utilities: Array) -> Strategy:
+    """Return the next distribution; the noise of a ``Stream`` is drawn again, if possible row by row."""
+    if not isinstance(noise, Stream):
+        return strategy.update(noise, utilities)
     moments, summing = strategy.moments(), cast("Any", strategy)
     if moments is None:
-        return strategy.update(stream.noise(), utilities)
-    for noise, numbers in stream.pieces():
-        moments = summing.accumulate(moments, noise, utilities[..., numbers])
+        return strategy.update(noise.noise(), utilities)
+    for piece, numbers in noise.pieces():
+        moments = summing.accumulate(moments, piece, utilities[..., numbers])
     stepped: Strategy = summing.step(moments)
     return stepped

@@ -95,7 +95,7 @@ def _updates(u: Array, x: Array, rate: float) -> tuple[Array, Array]:
     r = np.linalg.norm(u)
     v = u / r
     a, b = x @ x, x @ v
-    gradient = ((r**2 * b**2 - (r**2 + 1) * a) * v + 2 * b * x) / (2 * r)  # Eq. (3) of rank_one.py, d = 2
+    gradient = ((r**2 * b**2 - (r**2 + 1) * a) * v + 2 * b * x) / (2 * r)  # Eq. (3) of rank_one.step, d = 2
     grad_c = gradient @ v / r
     grad_v = (gradient - (gradient @ v) * v) / r
     turned = v + rate * grad_v

@@ -1,23 +1,14 @@
-"""Every keyword of ``Optimizer`` and ``minimize``, defined once: its type, default, check and help.
-
-``@takes(Settings)`` makes a function accept these keywords and passes them to it as one checked object. The
-command line takes its help texts from here, a checkpoint stores ``Settings.to_plain()``, and the reference
-documentation is generated from the same fields.
-"""
+"""The keywords of ``Optimizer``: the start, the method, its distribution, and when to stop."""
 
 from __future__ import annotations
 
-import inspect
-import os
-from collections.abc import Callable
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
-from functools import partial, wraps
-from textwrap import fill
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, OptimizeResult
+from scipy.optimize import Bounds
 
 from r1nes.arguments import (
     Check,
@@ -29,7 +20,6 @@ from r1nes.arguments import (
     one_of,
     optional,
     positive,
-    suggestion,
 )
 from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
 from r1nes.arrays.compiled import choose
@@ -37,11 +27,6 @@ from r1nes.bounds import BoundsLike, as_edges, default_sigma
 from r1nes.probing import LEAST_PROBED, REPEATED
 from r1nes.sampling.gaussian import Seed, seed_sequence
 from r1nes.strategies import Method, method_named, method_of, name_of
-
-P = ParamSpec("P")
-T = TypeVar("T")
-S = TypeVar("S")
-R = TypeVar("R")
 
 
 def ask_again(name: str, value: object) -> object:
@@ -248,7 +233,8 @@ class Settings:
         """Return the settings that ``to_plain`` stored; a ``method`` of your own must be passed again."""
         plain = renamed(plain)
         bounds, x0 = plain["bounds"], plain["x0"]
-        keywords = {name: plain[name] for name in plain if name in KEYWORDS and name not in OF_METHOD}
+        known = {each.name for each in fields(cls) if each.init}
+        keywords = {name: plain[name] for name in plain if name in known and name not in OF_METHOD}
         return cls(
             **keywords
             | {
@@ -260,50 +246,7 @@ class Settings:
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RunSettings(Settings):
-    """The keywords of ``minimize``: those of ``Optimizer``, and those for evaluation and checkpoints."""
-
-    args: tuple[Any, ...] = keyword("Further arguments of fun.", default=())
-    restarts: int | str = keyword(
-        "How often to restart with twice the population when a run has converged or is stuck. A fifth of the "
-        'evaluations goes to runs with the first population in between, but not with "ipop:9". A restart '
-        "begins about sigma0 away from x0, or at a random point if all bounds are finite. All runs share one "
-        "budget and one clock; stop gives the reasons of the best one.",
-        default=0,
-    )
-    vectorized: bool = keyword(
-        "Whether fun takes a whole generation as an (n, d) array and returns n values.", flag, False
-    )
-    workers: Any = keyword(
-        'Where points are evaluated: a number of processes, -1 for one per core, "threads:4", any '
-        "concurrent.futures Executor, a Dask Client, r1nes.Replicas, or a callable like map. The run is the "
-        "same, bit for bit.",
-        default=1,
-    )
-    timeout: float | None = keyword(
-        "The maximum seconds per evaluation. One that takes longer is lost, like those of a crashed worker. "
-        "Lost evaluations are repeated; each gets up to four attempts.",
-        optional(positive),
-    )
-    on_failure: str = keyword(
-        'What to do if fun raises an exception or an evaluation is lost in all attempts: "raise" ends the '
-        'run, "worst" ranks the point last.',
-        one_of("raise", "worst"),
-        "raise",
-    )
-    callback: Callable[[OptimizeResult], object] | None = keyword(
-        "Called with an OptimizeResult after each generation; raise StopIteration in it to end the run."
-    )
-    checkpoint: str | os.PathLike[str] | None = keyword(
-        "A file for the state of the run. The same call resumes from it, bit for bit, however the process "
-        "ended; only max_evals, max_seconds and compiled may differ."
-    )
-    checkpoint_every: float = keyword(
-        "The seconds between checkpoints; 0 writes one per generation. The last one is written at the end.",
-        at_least_zero,
-        10.0,
-    )
+OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.metadata)
 
 
 def renamed(plain: dict[str, Any]) -> dict[str, Any]:
@@ -311,41 +254,6 @@ def renamed(plain: dict[str, Any]) -> dict[str, Any]:
     if "sampling" in plain:
         return plain
     return {**plain, "sampling": plain.get("noise"), "noise": "auto"}
-
-
-OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.metadata)
-KEYWORDS = {each.name: each for each in fields(RunSettings) if each.init}
-LIMITS = tuple(name for name, each in KEYWORDS.items() if "limit" in each.metadata)  # may change on resume
-
-
-def takes(settings: Callable[P, S]) -> Callable[[Callable[[T, S], R]], Callable[Concatenate[T, P], R]]:
-    """Make a function accept the keywords of ``settings`` and pass them to it as one checked object.
-
-    Its signature lists the keywords, and the first paragraph of its docstring is followed by their help.
-    """
-    keywords, checked = inspect.signature(settings).parameters, cast("Callable[..., S]", settings)
-    texts = [f"{name}: {KEYWORDS[name].metadata['help']}" for name in keywords]
-    listed = "\n".join(fill(text, 100, initial_indent=8 * " ", subsequent_indent=12 * " ") for text in texts)
-
-    def decorate(function: Callable[[T, S], R]) -> Callable[Concatenate[T, P], R]:
-        (name, first), *_ = inspect.signature(function).parameters.items()
-        signature = inspect.Signature([first, *keywords.values()])
-
-        @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> R:
-            for unknown in kwargs.keys() - signature.parameters.keys():
-                if unknown in KEYWORDS or unknown == "fun":
-                    raise TypeError(f"{unknown} is a keyword of minimize, but not of Optimizer")
-                raise TypeError(f"{unknown} is not a keyword{suggestion(unknown, ['fun', *KEYWORDS])}")
-            arguments = signature.bind(*args, **kwargs).arguments
-            return function(arguments.pop(name), checked(**arguments))
-
-        summary, _, rest = (function.__doc__ or "").partition("\n\n")
-        call.__doc__ = f"{summary}\n\n    Args:\n{listed}\n\n{rest}"
-        call.__dict__["__signature__"] = signature
-        return call
-
-    return decorate
 
 
 def method_settings(plain: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""From noise to points: the samples of a distribution, folded into the bounds."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+from r1nes.arrays import Array
+from r1nes.bounds import Box
+from r1nes.sampling.gaussian import SETUP, GaussianNoise
+from r1nes.sampling.orthogonal import first_of
+from r1nes.sampling.sources import source_of
+from r1nes.sampling.streaming import Stream
+from r1nes.settings import Settings
+from r1nes.strategies import Strategy
+from r1nes.strategies.protocol import placed
+
+
+class Points:
+    """Draws the noise of a run and makes points of it."""
+
+    def __init__(self, settings: Settings, noise_size: int) -> None:
+        """Draw nothing yet; a sample is computed from ``noise_size`` numbers."""
+        self._settings = settings
+        box = _box(settings)
+        self._box = None if box is None else box.on(settings.array_type)
+        self.noise = source_of(
+            settings.sampling,
+            settings.seed,
+            noise_size,
+            settings.array_type,
+            settings.size,
+            orthogonal=settings.algorithm.orthogonal,
+            compiled=settings.is_compiled,
+        )
+        self._buffer: Any = None  # the noise, reused because allocating it costs more than filling it
+
+    def draw(self, generation: int, repeated: int) -> Any:
+        """Return the noise of a ``generation`` of which the last ``repeated`` points were drawn before."""
+        n = self._settings.size
+        self._buffer = self.noise.draw(generation, 0, n, self._buffer)
+        return first_of(self._buffer, n - repeated) if repeated else self._buffer
+
+    def draw_one(self, number: int) -> Any:
+        """Return the noise of the point with that ``number``, counted over all generations."""
+        generation, row = divmod(number, self._settings.size)
+        return self.noise.rows(generation + 1, row, row + 1)
+
+    def at(self, strategy: Strategy, noise: Any, out: Array | None = None) -> Array:
+        """Return the points of ``noise``, one per row, folded into the box if there is one."""
+        points = strategy.sample(noise, out)
+        return points if self._box is None else self._box.fold(points)
+
+    def stream(self, strategy: Strategy, generation: int, repeated: Array | None) -> Stream:
+        """Return the points of a ``generation`` one at a time; the last ones are those ``repeated``."""
+        sample = partial(self.at, strategy)
+        return Stream(sample, self.noise, generation, self._settings.size, strategy.mean, repeated)
+
+    def folded(self, x: Array) -> Array:
+        """Return the point of the box for ``x``, a point of the unbounded space."""
+        return x if self._box is None else self._box.fold(x[None])[0]
+
+    def capped(self, strategy: Strategy) -> Strategy:
+        """Return ``strategy``, no wider than the box."""
+        return strategy if self._box is None else strategy.capped(self._box.limits)
+
+
+def first_distribution(settings: Settings) -> Strategy:
+    """Return the distribution with which a run begins."""
+    mean, box = settings.start, _box(settings)
+    setup = GaussianNoise(settings.seed, 1, mean.dtype).stream(SETUP)
+    first = settings.algorithm.start(mean if box is None else box.unfold(mean), settings.sigma, setup)
+    if settings.is_compiled and any(field.name == "compiled" for field in fields(first)):
+        first = replace(first, compiled=True)
+    return placed(first, settings.array_type)
+
+
+def _box(settings: Settings) -> Box | None:
+    return None if settings.edges is None else Box(*settings.edges, settings.sigma)
