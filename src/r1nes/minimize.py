@@ -25,7 +25,8 @@ from r1nes.reasons import STATUS, describe
 from r1nes.restarts import Search
 from r1nes.result import Result
 from r1nes.settings import RunSettings, takes
-from r1nes.storage.run_file import RunFile, kept_settings, read
+from r1nes.storage.files import locked
+from r1nes.storage.run_file import RunFile, read, restoring
 
 
 @takes(RunSettings)
@@ -58,17 +59,17 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
 
 def solve(fun: Function, settings: RunSettings) -> Result:
     """Return the result of ``minimize``; raise ObjectiveError if ``fun`` fails."""
-    path, resumes = settings.checkpoint, False
-    if path is not None and Path(path).exists():
-        resumes, kept = True, kept_settings(path)
-        if not settings.is_seeded:
-            settings = replace(settings, rng=np.random.SeedSequence(**kept["rng"]))
-        if settings.compiled is None:
-            settings = replace(settings, compiled=kept.get("compiled"))
-    search = Search(Optimizer(**settings.keywords()), settings.restarts)
-    recorder = Recorder()
-    objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
+    path, kept = settings.checkpoint, None
     with ExitStack() as stack:
+        if path is not None:
+            stack.enter_context(locked(path))
+            if Path(path).exists():
+                kept = read(path)
+                with restoring(path):
+                    settings = _with_choices_of(kept["search"]["settings"], settings)
+        search = Search(Optimizer(**settings.keywords()), settings.restarts)
+        recorder = Recorder()
+        objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
         interrupts = stack.enter_context(Interrupts())
         if settings.asynchronous:
             advance = stack.enter_context(asynchronous(objective, interrupts, settings)).advance
@@ -77,7 +78,9 @@ def solve(fun: Function, settings: RunSettings) -> Result:
             advance = partial(_advance, evaluate, interrupts)
         save = _no_file
         if path is not None:
-            save = _kept(path, fun, settings, search, recorder, stack, resumes=resumes)
+            if kept is not None:
+                _restore(kept, path, search, recorder)
+            save = _keep(path, fun, settings, search, recorder, stack, is_new=kept is None)
         early_exit = _run(search, recorder, advance, settings.callback, interrupts, save)
     result = Result()
     result.update(search.result)
@@ -131,7 +134,24 @@ def _stops(callback: Callable[[OptimizeResult], object], result: OptimizeResult)
     return False
 
 
-def _kept(
+def _with_choices_of(kept: dict[str, Any], settings: RunSettings) -> RunSettings:
+    """Return ``settings`` with the seed and the arithmetic of the run ``kept`` in a file, if not given."""
+    if not settings.is_seeded:
+        settings = replace(settings, rng=np.random.SeedSequence(**kept["rng"]))
+    if settings.compiled is None:
+        settings = replace(settings, compiled=kept.get("compiled"))
+    return settings
+
+
+def _restore(kept: dict[str, Any], path: str | os.PathLike[str], search: Search, recorder: Recorder) -> None:
+    """Continue the run ``kept`` in a file, if its settings are the same."""
+    with restoring(path):
+        search.check_same(kept["search"], path)
+        search.restore(kept["search"])
+        recorder.restore(kept["history"])
+
+
+def _keep(
     path: str | os.PathLike[str],
     fun: Function,
     settings: RunSettings,
@@ -139,23 +159,18 @@ def _kept(
     recorder: Recorder,
     stack: ExitStack,
     *,
-    resumes: bool,
+    is_new: bool,
 ) -> Callable[[], None]:
-    """Resume from the checkpoint or write the first one; return a function that saves when it is due."""
+    """Write the checkpoint now, if it ``is_new``, and at the end; return a function that does so when due."""
     described = _described(fun, settings)
     file = RunFile(
         path,
         settings.checkpoint_every,
         lambda: {"fun": described, "search": search.state(), "history": recorder.columns()},
     )
-    if resumes:
-        kept = read(path)
-        search.check_same(kept["search"], path)
-        search.restore(kept["search"])
-        recorder.restore(kept["history"])
-    else:
-        file.save()
-    stack.callback(file.save)
+    if is_new:
+        file.save()  # a path that cannot be written to is an error now, and a warning later
+    stack.push(file.save_at_end)
     return file.save_if_due
 
 

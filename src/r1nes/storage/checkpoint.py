@@ -5,8 +5,8 @@
     {"dict": {"generation": 7, …}}  the tree as JSON, where an array is {"array": [dtype, shape, offset]}
     …                               the data of the arrays
 
-A new file is written under a temporary name, flushed to disk and then renamed, so that readers always find a
-complete file, the old one or the new one, even after a crash. Reading a file executes no code.
+Readers always find a complete file, the old one or the new one, even after a crash. Reading a file executes
+no code and imports nothing.
 """
 
 from __future__ import annotations
@@ -15,40 +15,35 @@ import hashlib
 import json
 import math
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from r1nes.storage.files import read_file, replace_file
 
 MAGIC = b"r1nes checkpoint "
 VERSION = 4
 READABLE = (2, 3, 4)  # formats; 2 has other names for the counts of a run
 DTYPES = ("<f4", "<f8", "<i8", "|b1")
+LARGEST = 2**34  # bytes of a file: enough for a run of 10⁸ variables
 
 Tree = Any  # None, bool, int, float, str, arrays, and lists, tuples and dicts (with str keys) of these
 
 
 def write(path: str | os.PathLike[str], tree: Tree) -> None:
     """Write ``tree`` to the file ``path`` atomically."""
-    path = Path(path)
-    draft = path.with_name(path.name + ".tmp")
-    try:
-        with draft.open("wb") as file:
-            file.write(dumps(tree))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _flush_directory(path.parent)
+    content = dumps(tree)
+    if len(content) > LARGEST:
+        raise OSError(
+            f"{os.fspath(path)} would have {len(content):,} bytes, and at most {LARGEST:,} can be read"
+        )
+    replace_file(path, content)
 
 
 def read(path: str | os.PathLike[str]) -> Tree:
     """Read the tree from the file ``path``."""
-    content = Path(path).read_bytes()
     try:
-        return loads(content)
+        return loads(read_file(path, MAGIC, LARGEST))
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)} cannot be read: {error}") from None
 
@@ -121,14 +116,4 @@ def _tree(plain: Any, data: bytes) -> Tree:
         if dtype in DTYPES:
             array = np.frombuffer(data, dtype, math.prod(shape), offset)
             return array.reshape(shape).astype(array.dtype.newbyteorder("="))[()]  # a writable copy
-    raise ValueError(f"unknown kind of node: {kind}")
-
-
-def _flush_directory(directory: Path) -> None:
-    """Make the rename durable; only POSIX systems support this."""
-    if os.name == "posix":
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    raise ValueError(f"unknown kind of node: {kind!r}")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from r1nes.storage import checkpoint
@@ -14,7 +17,11 @@ PARTS = {"fun", "search", "history"}
 
 
 class RunFile:
-    """Keeps the checkpoint of a run up to date, at most ``every`` seconds and one generation old."""
+    """Keeps the checkpoint of a run up to date, at most ``every`` seconds and one generation old.
+
+    A checkpoint that cannot be written, because the disk is full or has vanished, costs a warning and not the
+    run: the file keeps its old content, and the next save tries again.
+    """
 
     def __init__(
         self, path: str | os.PathLike[str], every: float, snapshot: Callable[[], dict[str, Any]]
@@ -23,15 +30,36 @@ class RunFile:
         self._path, self._every, self._snapshot = Path(path), every, snapshot
         self._saved = time.monotonic()
 
+    def save(self) -> None:
+        """Write the current state to the file, or raise OSError."""
+        checkpoint.write(self._path, self._snapshot())
+
     def save_if_due(self) -> None:
         """Write the file if ``every`` seconds have passed; call this after each generation."""
         if time.monotonic() - self._saved >= self._every:
-            self.save()
+            self._save_or_warn()
             self._saved = time.monotonic()
 
-    def save(self) -> None:
-        """Write the current state to the file."""
-        checkpoint.write(self._path, self._snapshot())
+    def save_at_end(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Write the file when the run has ended or failed with ``error``, which no other error may hide."""
+        try:
+            self._save_or_warn()
+        except RuntimeWarning:  # raised where warnings are errors
+            if error is None:
+                raise
+
+    def _save_or_warn(self) -> None:
+        try:
+            self.save()
+        except (OSError, MemoryError) as error:
+            warnings.warn(
+                f"the checkpoint {self._path} could not be written ({error or 'no memory'}); the file, if "
+                "there is one, holds the run up to an earlier generation",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -42,7 +70,13 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return tree
 
 
-def kept_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the settings of the run stored in a file, as plain values."""
-    settings: dict[str, Any] = read(path)["search"]["settings"]
-    return settings
+@contextmanager
+def restoring(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Report content that no run has written as a ValueError that names the file ``path``."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        name = os.fspath(path)
+        if isinstance(error, ValueError) and name in str(error):
+            raise
+        raise ValueError(f"{name} holds no run of minimize that can be continued: {error!r}") from None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from r1nes.storage.files import lock_descriptor
 
 Record = dict[str, Any]
 
@@ -33,7 +34,7 @@ class Records:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b", buffering=0)
         try:
-            _lock(self._file.fileno(), path)
+            lock_descriptor(self._file.fileno(), path)
             self._file.seek(0)
             text = self._file.read()
             self._file.truncate(text.rfind(b"\n") + 1)
@@ -71,24 +72,6 @@ def read_records(path: Path) -> list[Record]:
         if line.endswith(b"\n"):
             try:
                 records.append(json.loads(line))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number} is not a record: {error}") from None
     return records
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    """Lock the file until it is closed, at the latest when the process exits."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(
-                descriptor, 1 << 40, os.SEEK_SET
-            )  # a byte that is never read, because locks on Windows block reading
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise BlockingIOError(f"{path} is being written to by another process") from None
