@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -20,32 +19,10 @@ import pytest
 import r1nes
 from r1nes.arrays import Array
 from support.functions import rosenbrock
+from support.misbehaving import dying, hanging, late, once, stopping
 from support.runs import same
 
 solve = partial(r1nes.minimize, x0=np.zeros(6), sigma0=0.5, max_evals=400, rng=2)
-
-
-def once(marker: Path, chance: float, x: Array) -> bool:
-    """True at some points, and at each of them only when it is evaluated for the first time."""
-    if random.Random(x.tobytes()).random() >= chance:
-        return False
-    try:
-        (marker / x.tobytes().hex()).touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
-
-
-def dying(x: Array, marker: Path) -> float:
-    if once(marker, 0.03, x):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return float(rosenbrock(x))
-
-
-def hanging(x: Array, marker: Path) -> float:
-    if once(marker, 0.03, x):
-        time.sleep(3600)
-    return float(rosenbrock(x))
 
 
 def deadly_where_it_is_cold(x: Array) -> float:
@@ -65,9 +42,18 @@ def nan_where_it_is_cold(x: Array) -> float:
 
 
 @pytest.mark.parametrize(
-    ("fun", "options"), [(dying, {}), (dying, {"timeout": 60}), (hanging, {"timeout": 1})]
+    ("fun", "options"),
+    [
+        (dying, {}),
+        (dying, {"timeout": 60}),
+        (hanging, {"timeout": 1}),
+        (stopping, {"timeout": 1}),
+        (late, {"timeout": 1}),
+    ],
 )
-def test_workers_that_die_or_hang_change_nothing(tmp_path: Path, fun: Any, options: dict[str, Any]) -> None:
+def test_workers_that_die_hang_stop_or_are_late_change_nothing(
+    tmp_path: Path, fun: Any, options: dict[str, Any]
+) -> None:
     disturbed = solve(fun, args=(tmp_path,), workers=2, **options)
     assert len(list(tmp_path.iterdir())) >= 2  # that many were lost
     same(disturbed, solve(rosenbrock))

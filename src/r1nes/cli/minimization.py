@@ -24,6 +24,7 @@ FLAGS = (
         help="The number of processes, -1 for one per core, or threads:N. (default: 1)",
     ),
     Flag("timeout", float),
+    Flag("retries", int),
     Flag("on_failure", str),
     Flag("checkpoint_every", float),
 )

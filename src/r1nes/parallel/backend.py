@@ -14,8 +14,9 @@ import numpy as np
 from r1nes.arrays import Array
 from r1nes.parallel.errors import EvaluationsLost
 
-ATTEMPTS = 4  # per evaluation
 PAUSE = 0.1  # seconds before the second attempt, twice as long before the third, and so on
+START = 600.0  # seconds that a process may take to start, before its first evaluation has a timeout
+LONGEST_WAIT = 1e6  # seconds: operating systems refuse to wait for much longer
 SILENCE = 5.0  # seconds without a value before a Dask scheduler is asked whether it has our tasks
 RECONNECTION = 10.0  # seconds to wait for a Dask client that is reconnecting, before each attempt
 REFRESH = 5.0  # seconds between two searches for new workers, with replicas
@@ -65,8 +66,8 @@ class Backend(Protocol[Work]):
 class RetryPolicy:
     """Decides how often a lost evaluation is repeated, and what happens when every attempt was lost.
 
-    A value depends on its point alone, so a lost evaluation can simply be repeated. Each gets ``ATTEMPTS``
-    attempts. In the first, several points may share a task; from the second on, each point is a task of its
+    A value depends on its point alone, so a lost evaluation can simply be repeated, up to ``retries`` times.
+    In the first attempt, several points may share a task; from the second on, each point is a task of its
     own. ``Backend.recover`` pauses before each repetition. In a synchronous run the last attempt runs while
     nothing else does, so that only an evaluation that itself causes the loss can exhaust its attempts; an
     asynchronous run keeps its workers busy and isolates nothing. An evaluation without attempts left is
@@ -74,20 +75,22 @@ class RetryPolicy:
     """
 
     nan_on_failure: bool
+    retries: int
 
     def allows_attempt(self, losses: int) -> bool:
-        """Return whether an evaluation that was lost ``losses`` times is repeated."""
-        return losses < ATTEMPTS
+        """Return whether an evaluation that was lost ``losses`` times is tried again."""
+        return losses <= self.retries
 
     def isolates_attempt(self, losses: int) -> bool:
         """Return whether the next attempt of an evaluation lost ``losses`` times has to run alone."""
-        return losses == ATTEMPTS - 1
+        return 0 < losses == self.retries
 
     def final_values(self, lost: int, n: int, reason: str) -> Array:
         """Return NaN for ``lost`` out of ``n`` evaluations that have no attempts left, or raise."""
         if not self.nan_on_failure:
+            often = f"{self.retries + 1} times in a row, most recently" if self.retries else "(retries=0)"
             raise EvaluationsLost(
-                f"{lost} of {n} evaluations were lost {ATTEMPTS} times in a row, most recently because "
-                f"{reason}; on_failure='worst' would rank them last instead"
+                f"{lost} of {n} evaluations were lost {often} because {reason}; "
+                "on_failure='worst' would rank them last instead"
             )
         return np.full(lost, np.nan)

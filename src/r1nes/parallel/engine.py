@@ -20,9 +20,10 @@ def synchronous(
 ) -> AbstractContextManager[Evaluate]:
     """Return a context whose function maps points to values; leaving it ends the workers it started."""
     workers, vectorized, timeout = settings.workers, settings.vectorized, settings.timeout
+    policy = RetryPolicy(objective.nan_on_failure, settings.retries)
     if isinstance(workers, Replicas) and not vectorized:
-        return workers.evaluator(objective, search, timeout)
-    return evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout)
+        return workers.evaluator(objective, search, timeout, policy)
+    return evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout, policy=policy)
 
 
 @contextmanager
@@ -37,4 +38,4 @@ def asynchronous(
             f"Dask client; got workers={workers!r}, vectorized={vectorized}"
         )
     with backend_for(workers, objective, settings.timeout) as backend:
-        yield AsynchronousLoop(backend, interrupts, RetryPolicy(objective.nan_on_failure))
+        yield AsynchronousLoop(backend, interrupts, RetryPolicy(objective.nan_on_failure, settings.retries))

@@ -35,7 +35,7 @@ def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_ty
 
 @contextmanager
 def evaluator(
-    objective: Objective, *, vectorized: bool, workers: Any, timeout: float | None
+    objective: Objective, *, vectorized: bool, workers: Any, timeout: float | None, policy: RetryPolicy
 ) -> Iterator[Evaluate]:
     """Yield a function that maps points to values; leaving the context ends the workers it started."""
     if vectorized:
@@ -51,9 +51,9 @@ def evaluator(
         else:
             yield partial(_evaluate_by_map, workers, objective)
         return
-    policy = RetryPolicy(objective.nan_on_failure)
+    one_by_one = timeout is not None or policy.retries == 0  # a loss is then that of one point
     with backend_for(workers, objective, timeout) as backend:
-        yield partial(_evaluate_in_parallel, backend, policy, one_by_one=timeout is not None)
+        yield partial(_evaluate_in_parallel, backend, policy, one_by_one=one_by_one)
 
 
 @contextmanager

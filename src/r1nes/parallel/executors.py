@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Generic
 
 from r1nes.arrays import Array
-from r1nes.parallel.backend import PAUSE, SILENCE, UNKNOWN, Lost, Outcome, Ticket, Work
+from r1nes.parallel.backend import LONGEST_WAIT, PAUSE, SILENCE, UNKNOWN, Lost, Outcome, Ticket, Work
 from r1nes.parallel.dask import DaskConnection
 from r1nes.parallel.objective import Objective, values_in
 
@@ -76,8 +76,8 @@ class FuturesBackend(Generic[Work]):
 
     def _wait_until(self, deadline: float) -> set[Future[Any]]:
         """Return the completed futures; none at ``deadline`` or, on a cluster, after ``SILENCE`` seconds."""
-        patience = min(deadline - time.monotonic(), math.inf if self._connection is None else SILENCE)
-        return wait(self._under_way, None if patience == math.inf else patience, FIRST_COMPLETED).done
+        patience = min(deadline - time.monotonic(), LONGEST_WAIT if self._connection is None else SILENCE)
+        return wait(self._under_way, patience, FIRST_COMPLETED).done
 
     def _give_up(self, reason: str) -> list[tuple[Ticket, Outcome]]:
         outcomes: list[tuple[Ticket, Outcome]] = [

@@ -96,6 +96,8 @@ def values_in(reply: Reply) -> list[float]:
     """Return the values in a worker's ``reply``; raise ObjectiveError if it is an exception of ``fun``."""
     if isinstance(reply, Exception):
         raise ObjectiveError(reply) from reply
+    if not isinstance(reply, list):
+        raise TypeError(f"a worker must reply with a list of values or an exception, got {reply!r}")
     return reply
 
 
@@ -112,7 +114,9 @@ def _picklable(error: Exception) -> Exception:
     trace = "".join(traceback.format_exception(error))
     error.add_note(f"\nwhere it was evaluated:\n{trace}")
     try:
-        pickle.loads(pickle.dumps(error))
+        arrives_as = type(pickle.loads(pickle.dumps(error)))
     except Exception:
-        return RuntimeError(f"fun raised an exception that cannot be sent to another process:\n{trace}")
-    return error
+        arrives_as = type(None)
+    if arrives_as is type(error):  # a __reduce__ of its own may yield anything, even a number
+        return error
+    return RuntimeError(f"fun raised an exception that cannot be sent to another process:\n{trace}")

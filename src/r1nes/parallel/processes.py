@@ -1,4 +1,8 @@
-"""A backend of worker processes that the run starts, replaces and ends itself."""
+"""A backend of worker processes that the run starts, replaces and ends itself.
+
+A process says when it is ready. Only then does the timeout of its first evaluation begin, because starting a
+Python process and importing the caller's modules may take longer than an evaluation.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ import math
 import multiprocessing
 import multiprocessing.connection
 import os
+import pickle
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -15,8 +21,8 @@ from contextlib import suppress
 from typing import Any
 
 from r1nes.arrays import Array
-from r1nes.parallel.backend import Lost, Outcome, Ticket
-from r1nes.parallel.objective import Objective, values_in
+from r1nes.parallel.backend import LONGEST_WAIT, START, Lost, Outcome, Ticket
+from r1nes.parallel.objective import Objective, Reply, values_in
 
 
 class ProcessBackend:
@@ -30,7 +36,13 @@ class ProcessBackend:
         self._objective, self._timeout = objective, timeout
         self._tickets = itertools.count()
         self._queue: deque[tuple[Ticket, Array]] = deque()
-        self._processes = [_WorkerProcess(objective) for _ in range(workers)]
+        self._processes: list[_WorkerProcess] = []
+        try:
+            for _ in range(workers):
+                self._processes.append(_WorkerProcess(objective))
+        except BaseException:
+            self.end()
+            raise
 
     @property
     def workers(self) -> int:
@@ -51,18 +63,19 @@ class ProcessBackend:
                 process.start(ticket, points, self._timeout)
 
     def collect(self) -> list[tuple[Ticket, Outcome]]:
-        """Wait until a process finishes its task, crashes or exceeds its timeout."""
+        """Wait until a process finishes its task, crashes or exceeds its timeout, or becomes ready."""
         busy = [(process.ticket, process) for process in self._processes if process.ticket is not None]
         patience = max(0.0, min(process.deadline for _, process in busy) - time.monotonic())
         pipes = [process.pipe for _, process in busy]
-        ready = multiprocessing.connection.wait(pipes, None if patience == math.inf else patience)
+        ready = multiprocessing.connection.wait(pipes, min(patience, LONGEST_WAIT))
         outcomes: list[tuple[Ticket, Outcome]] = []
         for ticket, process in busy:
             if process.pipe in ready:
-                outcomes.append((ticket, process.receive()))
+                if (outcome := process.receive()) is not None:
+                    outcomes.append((ticket, outcome))
             elif time.monotonic() >= process.deadline:
                 process.end()
-                outcomes.append((ticket, Lost(f"it took longer than {self._timeout} s")))
+                outcomes.append((ticket, Lost(process.overdue)))
             if process.ended:
                 self._processes[self._processes.index(process)] = _WorkerProcess(self._objective)
         self._assign()
@@ -81,29 +94,54 @@ class _WorkerProcess:
     """One process, the pipe to it, and its current task."""
 
     def __init__(self, objective: Objective) -> None:
-        self.pipe, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.Process(target=_serve, args=(theirs, objective))
-        self._process.start()
+        context = start_context()
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, objective))
+        try:
+            self._process.start()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(
+                f"fun and args must be importable or picklable to reach processes that are started by "
+                f"{context.get_start_method()}, got {objective.fun!r} ({error}); define fun at the top of a "
+                "module, or use workers='threads:N'"
+            ) from None
         theirs.close()  # so that the pipe breaks when the process ends
         self.ticket: Ticket | None = None
         self.deadline = math.inf
         self.ended = False
+        self._ready = False
+        self._seconds = math.inf  # for the current task
 
     def start(self, ticket: Ticket, points: Array, timeout: float | None) -> None:
         self.ticket = ticket
-        if timeout is not None:
-            self.deadline = time.monotonic() + timeout * len(points)
+        self._seconds = math.inf if timeout is None else timeout * len(points)
+        seconds = self._seconds if self._ready or timeout is None else max(START, self._seconds)
+        self.deadline = time.monotonic() + seconds
         with suppress(OSError):  # the process has crashed since; its pipe will report that
-            self.pipe.send(points)
+            self.pipe.send((ticket, points))
 
-    def receive(self) -> Outcome:
-        """Return the values, or Lost if the process has crashed; raise ObjectiveError if ``fun`` raised."""
-        self.ticket, self.deadline = None, math.inf
+    @property
+    def overdue(self) -> str:
+        """Why the process is lost once its deadline has passed."""
+        return f"it took longer than {self._seconds:g} s" if self._ready else f"no process in {START:g} s"
+
+    def receive(self) -> Outcome | None:
+        """Return the values, Lost if the process has crashed, or None if the message is no answer.
+
+        Raises:
+            ObjectiveError: ``fun`` raised an exception.
+        """
         try:
-            reply = self.pipe.recv()
+            ticket, reply = self.pipe.recv()
         except (EOFError, OSError):
             self.end()
-            return Lost(f"process {self._process.pid} ended with exit code {self._process.exitcode}")
+            when = "" if self._ready else " before it was ready, as its own messages may explain"
+            return Lost(f"process {self._process.pid} ended with exit code {self._process.exitcode}{when}")
+        if ticket is None:  # the process is ready
+            self._ready, self.deadline = True, time.monotonic() + self._seconds
+        if ticket != self.ticket:
+            return None
+        self.ticket, self.deadline = None, math.inf
         return values_in(reply)
 
     def end(self) -> None:
@@ -116,14 +154,30 @@ class _WorkerProcess:
         self._process.join()
 
 
+def start_context() -> Any:
+    """Return the context of the start method that the program has set; by default fork on Linux, else spawn.
+
+    Python's own default differs between its versions. A forked process inherits the objective, which may
+    therefore be a lambda; a spawned one imports it.
+    """
+    chosen = multiprocessing.get_start_method(allow_none=True)
+    return multiprocessing.get_context(chosen or ("fork" if sys.platform == "linux" else "spawn"))
+
+
 def _serve(pipe: Any, objective: Objective) -> None:
     """Evaluate points from ``pipe`` until the pipe is closed or the parent ends: a worker's main function."""
     if hasattr(os, "setpgrp"):
         os.setpgrp()
+    process = os.getpid()
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    with suppress(EOFError):
+    with suppress(EOFError, OSError):  # from the pipe; exceptions of fun are replies
+        pipe.send((None, []))  # it is ready
         while True:
-            pipe.send(objective.reply(pipe.recv()))
+            ticket, points = pipe.recv()
+            reply: Reply = objective.reply(points)
+            if os.getpid() != process:
+                os._exit(1)  # a process that fun has forked must not answer as well
+            pipe.send((ticket, reply))
 
 
 def _die_with_parent() -> None:

@@ -57,7 +57,9 @@ class Replicas:
         self.rebuilt = 0
 
     @contextmanager
-    def evaluator(self, objective: Objective, search: Search, timeout: float | None) -> Iterator[Evaluate]:
+    def evaluator(
+        self, objective: Objective, search: Search, timeout: float | None, policy: RetryPolicy
+    ) -> Iterator[Evaluate]:
         """Yield a function that maps the points of the last ``ask`` of ``search`` to their values."""
         if timeout is not None:
             timeout = positive("timeout", timeout)
@@ -67,7 +69,7 @@ class Replicas:
             client = self._client
             if isinstance(client, str):
                 client = stack.enter_context(Client(client))
-            driver = _Driver(self, client, objective, search, timeout)
+            driver = _Driver(self, client, objective, search, timeout, policy)
             stack.callback(driver.end)
             yield driver.evaluate
 
@@ -76,14 +78,19 @@ class _Driver:
     """The driver's side of one run: the log of values, and the generation that each worker has reached."""
 
     def __init__(
-        self, owner: Replicas, client: Any, objective: Objective, search: Search, timeout: float | None
+        self,
+        owner: Replicas,
+        client: Any,
+        objective: Objective,
+        search: Search,
+        timeout: float | None,
+        policy: RetryPolicy,
     ) -> None:
-        self._owner, self._objective, self._search = owner, objective, search
+        self._owner, self._objective, self._search, self._policy = owner, objective, search, policy
         self._connection = DaskConnection(client)
         self._backend = FuturesBackend(
             lambda: len(self._places), self._start, timeout, self._read, self._connection
         )
-        self._policy = RetryPolicy(objective.nan_on_failure)
         self._run = uuid.uuid4().hex[:12]
         self._step = 0  # the generation being evaluated, counted from 0
         self._log: dict[int, bytes] = {}  # the values of recent generations before it

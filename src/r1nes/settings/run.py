@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from scipy.optimize import OptimizeResult
 
-from r1nes.arguments import at_least_zero, flag, one_of, optional, positive
+from r1nes.arguments import at_least_zero, count, flag, one_of, optional, positive
 from r1nes.settings.search import Settings, keyword
 
 
@@ -35,9 +36,14 @@ class RunSettings(Settings):
         default=1,
     )
     timeout: float | None = keyword(
-        "The maximum seconds per evaluation. One that takes longer is lost, like those of a crashed worker. "
-        "Lost evaluations are repeated; each gets up to four attempts.",
+        "The maximum seconds per evaluation. One that takes longer is lost, like those of a crashed worker.",
         optional(positive),
+    )
+    retries: int = keyword(
+        "How often an evaluation is repeated that was lost: because its worker crashed, exceeded the timeout "
+        "or was disconnected.",
+        partial(count, least=0),
+        3,
     )
     on_failure: str = keyword(
         'What to do if fun raises an exception or an evaluation is lost in all attempts: "raise" ends the '
