@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import Bounds
 
 import r1nes
 from r1nes import Optimizer
@@ -210,9 +212,10 @@ class TestFailures:
 
 
 class TestOut:
+    @pytest.mark.parametrize("bounds", [None, Bounds(-0.3, 0.3)])
     @pytest.mark.parametrize("method", METHODS)
-    def test_points_are_written_to_the_given_array(self, method: str) -> None:
-        plain, reusing = (Optimizer(np.zeros(5), 0.5, method=method, rng=1) for _ in range(2))
+    def test_points_are_written_to_the_given_array(self, method: str, bounds: Bounds | None) -> None:
+        plain, reusing = (Optimizer(np.zeros(5), 0.5, method=method, bounds=bounds, rng=1) for _ in range(2))
         X = None
         for _ in range(5):
             before, X = X, reusing.ask(out=X)
@@ -220,3 +223,46 @@ class TestOut:
             np.testing.assert_array_equal(X, plain.ask())
             reusing.tell(X, rosenbrock(X))
             plain.tell(X, rosenbrock(X))
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("bounds", [None, Bounds(-0.3, 0.3)])
+    def test_the_array_may_have_any_layout(self, method: str, bounds: Bounds | None, tmp_path: Path) -> None:
+        optimizer = Optimizer(np.zeros(5), 0.5, method=method, bounds=bounds, popsize=6, rng=1)
+        mapped = np.memmap(tmp_path / "points", np.float64, "w+", shape=(6, 5))
+        for out in (np.empty((5, 6)).T, np.empty((12, 10))[::2, ::-2], mapped):
+            assert optimizer.ask(out=out) is out
+            np.testing.assert_array_equal(out, optimizer.ask())
+
+    @pytest.mark.parametrize(
+        ("out", "error", "message"),
+        [
+            (np.empty((7, 5)), ValueError, r"out must be of shape \(6, 5\), one row per point, got \(7, 5\)"),
+            (np.empty((6, 4)), ValueError, r"out must be of shape \(6, 5\), one row per point, got \(6, 4\)"),
+            (np.empty(30), ValueError, r"out must be of shape \(6, 5\), one row per point, got \(30,\)"),
+            (np.empty((6, 5), np.float32), TypeError, "out must be a NumPy array of float64, got .*float32"),
+            (np.empty((6, 5), int), TypeError, "out must be a NumPy array of float64, got .*int64"),
+            ([[0.0] * 5] * 6, TypeError, "out must be a NumPy array of float64, got list"),
+            (np.ma.zeros((6, 5)), TypeError, "out must be a NumPy array of float64, got MaskedArray"),
+            (np.broadcast_to(0.0, (6, 5)), ValueError, "out must be writable, got a read-only array"),
+        ],
+    )
+    @pytest.mark.parametrize("bounds", [None, Bounds(-0.3, 0.3)])
+    def test_other_arrays_are_refused(
+        self, out: Any, error: type[Exception], message: str, bounds: Bounds | None
+    ) -> None:
+        optimizer = Optimizer(np.zeros(5), 0.5, bounds=bounds, popsize=6, rng=1)
+        with pytest.raises(error, match=message):
+            optimizer.ask(out=out)
+        X = optimizer.ask()
+        optimizer.tell(X, sphere(X))
+
+    def test_an_asynchronous_point_is_a_row(self) -> None:
+        plain, reusing = (Optimizer(np.zeros(5), 0.5, asynchronous=True, rng=1) for _ in range(2))
+        with pytest.raises(ValueError, match=r"out must be of shape \(1, 5\)"):
+            reusing.ask(out=np.empty((plain.popsize, 5)))
+        np.testing.assert_array_equal(reusing.ask(out=np.empty((1, 5))), plain.ask())
+
+    def test_a_stream_takes_no_array(self) -> None:
+        optimizer = Optimizer(np.zeros(5), 0.5, popsize=6)
+        with pytest.raises(ValueError, match="out must be None with streaming=True"):
+            optimizer.ask(out=np.empty((6, 5)), streaming=True)  # type: ignore[call-overload]

@@ -65,7 +65,7 @@ def test_one_variable(method: str) -> None:
 
 
 def test_r1nes_refuses_one_variable_and_says_what_to_use() -> None:
-    with pytest.raises(ValueError, match="at least 2 variables, got 1; use 'snes' or 'xnes'"):
+    with pytest.raises(ValueError, match="at least 2 free variables, got 1; use 'snes' or 'xnes'"):
         Optimizer([1.0], 0.5, method="r1nes")
 
 

@@ -7,6 +7,9 @@ that its slope falls to 0 where it turns back:
 
 and likewise at the upper face, repeated with period 2(width + 2m). No sample has to be redrawn, in any
 dimension, and an optimum on a face becomes a smooth minimum of the folded function instead of a kink.
+
+A variable whose bounds are equal is fixed. The search does not have it: the unbounded space has a coordinate
+for each free variable only, and the fold adds the fixed ones.
 """
 
 from __future__ import annotations
@@ -18,21 +21,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
-from r1nes.arrays import Array, ArrayType, namespace
+from r1nes.arrays import Array, ArrayType, namespace, taken
 
 BoundsLike = Bounds | Sequence[Any] | np.ndarray[Any, Any] | None
 
 
 class Box:
-    """The box lower ≤ x ≤ upper; either bound may be infinite, and both may be equal."""
+    """The box lower ≤ x ≤ upper; either bound may be infinite, and both may be equal.
+
+    ``lower`` and ``upper`` are the bounds of the free variables.
+    """
 
     def __init__(self, lower: Array, upper: Array, sigma: float) -> None:
         """Create a box from two vectors with lower ≤ upper; ``sigma`` is the initial step size."""
-        self.lower, self.upper = lower, upper
-        width = upper - lower
+        self._free = free = lower < upper
+        self._fixed = lower[~free]  # their values
+        self._order = np.argsort(np.concatenate([np.flatnonzero(free), np.flatnonzero(~free)]))
+        self.lower, self.upper = lower, upper = lower[free], upper[free]
+        with np.errstate(over="ignore"):  # a width beyond all numbers is infinite
+            self._width = width = upper - lower
         # At most σ/2, so that the fold does not shrink a step of σ much, even within the margin.
         margin = np.minimum(0.05 * width, 0.5 * sigma)
-        self._margin = np.where(width > 0, margin, 1).astype(lower.dtype)  # fixed variables are clipped
+        self._margin = np.maximum(margin, np.finfo(lower.dtype).tiny).astype(lower.dtype)
         self._half_period = width + 2 * self._margin
         below, above = np.isfinite(lower), np.isfinite(upper)
         self._sign = np.where(below, 1, -1).astype(lower.dtype)  # without a lower bound, fold at the upper
@@ -45,16 +55,27 @@ class Box:
             return self
         box = Box.__new__(Box)
         for name, array in vars(self).items():
-            setattr(box, name, array_type.array(np.array(array)))
+            setattr(box, name, array_type.array(np.array(array)) if array.dtype.kind == "f" else array)
         return box
 
     @property
     def limits(self) -> Array:
         """The largest useful standard deviations; with larger ones, samples scatter over the whole box."""
-        return (self.upper - self.lower) / 3
+        return self._width / 3
 
     def fold(self, points: Array) -> Array:
         """Map ``points`` of the unbounded space, one per row, into the box."""
+        return self.complete(self._fold(points), self._fixed)
+
+    def complete(self, rows: Array, fixed: Array) -> Array:
+        """Return ``rows`` of numbers per free variable with those of the ``fixed`` variables added."""
+        if not len(fixed):
+            return rows
+        xp = namespace(rows)
+        added = xp.broadcast_to(fixed, (len(rows), len(fixed)))
+        return taken(xp.concat([rows, added], axis=1), self._order, axis=1)
+
+    def _fold(self, points: Array) -> Array:
         xp, m, H, sign = namespace(points), self._margin, self._half_period, self._sign
         inside = (points >= self.lower + m) & (points <= self.upper - m)
         if inside.all():
@@ -68,7 +89,7 @@ class Box:
 
     def unfold(self, x: Array) -> Array:
         """Return the point nearest to ``x`` that the fold maps to ``x``."""
-        root = np.sqrt(self._margin)
+        x, root = x[self._free], np.sqrt(self._margin)
         low_gap = np.minimum(x - self.lower, self._margin)
         high_gap = np.minimum(self.upper - x, self._margin)
         return x - (root - np.sqrt(low_gap)) ** 2 + (root - np.sqrt(high_gap)) ** 2
@@ -90,6 +111,8 @@ def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
         raise ValueError(f"bounds must have low ≤ high, got ({lower[i]}, {upper[i]}) for variable {i}")
+    if (lower == upper).all():
+        raise ValueError(f"bounds must leave a variable free, got low = high for all {x0.size}")
     outside = (x0 < lower) | (x0 > upper)
     if outside.any():
         i = int(np.flatnonzero(outside)[0])
@@ -101,10 +124,9 @@ def default_sigma(edges: tuple[Array, Array] | None) -> float:
     """Return the first standard deviation: 1, or 0.3 times the narrowest side of a finite box."""
     if edges is None:
         return 1.0
-    widths = edges[1] - edges[0]
-    if not (np.isfinite(widths).all() and widths.any()):
-        return 1.0
-    return 0.3 * float(widths[widths > 0].min())
+    with np.errstate(over="ignore"):
+        widths = (edges[1] - edges[0])[edges[0] < edges[1]]
+    return 0.3 * float(widths.min()) if np.isfinite(widths).all() else 1.0
 
 
 def _pairs(bounds: Sequence[Any] | np.ndarray[Any, Any], d: int) -> tuple[list[float], list[float]]:

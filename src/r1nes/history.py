@@ -18,7 +18,7 @@ class Recorder:
     The columns are ``restart`` (0 in the first run), ``nfev``, ``best`` (so far), ``min``, ``median`` and
     ``max`` of the generation's values that are not NaN, ``ties`` (values equal to another one), ``noise``
     (its share in the variance of the values), ``center`` (the length of the mean), ``sigma``, and the scalars
-    of the strategy, such as RkNES's ``rate``. For two variables the distribution is kept, too:
+    of the strategy, such as RkNES's ``rate``. For two free variables the distribution is kept, too:
     ``mean1``, ``mean2``, ``var1``, ``cov12`` and ``var2``.
     """
 
@@ -46,7 +46,7 @@ class Recorder:
             "center": math.sqrt(float(strategy.mean.dot(strategy.mean))),
             **strategy.scalars(),
         }
-        if optimizer.settings.start.size == 2:
+        if optimizer.settings.start.size == optimizer.settings.dim == 2:
             (var1, cov12), (_, var2) = strategy.cov()
             mean1, mean2 = host(strategy.mean)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from r1nes.arrays import Array, ArrayType, copied, host, namespace
+from r1nes.arrays import Array, ArrayType, copied, host, namespace, taken
 from r1nes.sampling.streaming import Stream
 
 COLUMNS = 256  # the most columns that are compared to identify a row
@@ -91,7 +91,7 @@ class Synchronous:
         rows = _rows_in(points, self._marks)
         told = _checked_values(values, n)
         if rows is not None:
-            points, told = _reordered(points, rows), told[rows]
+            points, told = taken(points, rows, axis=0), told[rows]
         self.pending = None
         return Told(points, told, [Generation(noise, points, told)])
 
@@ -167,13 +167,6 @@ def _checked_points(X: Any, shape: tuple[int, int], array_type: ArrayType) -> Ar
     if points.shape != shape:
         raise ValueError(f"X must be of shape {shape}, one row per point, got {tuple(points.shape)}")
     return points
-
-
-def _reordered(points: Array, rows: NDArray[np.intp]) -> Array:
-    if type(points) is np.ndarray:
-        return points[rows]
-    xp: Any = namespace(points)
-    return xp.take(points, xp.asarray(rows, device=points.device), axis=0)
 
 
 def _checked_values(values: ArrayLike, n: int) -> Array:

@@ -35,7 +35,8 @@ class Optimizer:
 
     Attributes:
         strategy: The current search distribution, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
-            ``condition()``. With bounds, the distribution of points before they are folded into the box.
+            ``condition()``. With bounds, the distribution of points before they are folded into the box,
+            without the variables that the bounds fix.
         settings: The ``Settings`` it was created with, defaults filled in.
         seed: The seed of the run, a ``SeedSequence``; pass it as ``rng`` to reproduce the run.
 
@@ -71,7 +72,7 @@ class Optimizer:
     def __repr__(self) -> str:
         """The method and the state of the run at a glance."""
         return (
-            f"<Optimizer: {name_of(self.settings.algorithm)}, {len(self.strategy.mean)} variables, "
+            f"<Optimizer: {name_of(self.settings.algorithm)}, {self.settings.variables}, "
             f"generation {self.generation} of {self.popsize}, {self.nfev} evaluations, best {self.best:.6g}, "
             f"σ {self.strategy.sigma:.3g}, {', '.join(self.stop()) or 'running'}>"
         )
@@ -88,15 +89,19 @@ class Optimizer:
         An asynchronous Optimizer returns one new point per call.
 
         Args:
-            out: A NumPy array for the points. To save memory, pass the array of an earlier ask that you no
-                longer need.
+            out: A NumPy array for the points, of their shape and dtype. To save memory, pass the array of an
+                earlier ask that you no longer need.
             streaming: Whether to return an iterable that generates the points one at a time, in the same
                 array. Pass it to ``tell`` as ``X``.
         """
+        if out is not None:
+            if streaming:
+                raise ValueError(
+                    f"out must be None with streaming=True, got an array of shape {np.shape(out)}"
+                )
+            self._points.check(out, 1 if self.settings.asynchronous else self.popsize)
         if streaming:
             return self._stream()
-        if out is not None and self.settings.array_type.library != "numpy":
-            raise ValueError(f"out needs a NumPy array as x0, got one of {self.settings.array_type.library}")
         try:
             noise = self._draw() if self._matching.pending is None else self._matching.pending
             if self._probing.repeated:
@@ -104,7 +109,7 @@ class Optimizer:
             else:
                 points = self._points.at(self.strategy, noise, out)
         except MemoryError:
-            size = f"{self.popsize} points of {len(self.strategy.mean)} variables"
+            size = f"{self.popsize} points of {self.settings.start.size} variables"
             raise MemoryError(
                 f"{size} do not fit into memory; ask(streaming=True) holds one at a time"
             ) from None
@@ -179,6 +184,11 @@ class Optimizer:
         Under noise it is averaged over recent generations.
         """
         return self._points.folded(copied(self.strategy.averaged_mean()))
+
+    @property
+    def stds(self) -> Array:
+        """The standard deviation of each variable before points are folded into the bounds; 0 if fixed."""
+        return self._points.stds(self.strategy)
 
     @property
     def result(self) -> OptimizeResult:

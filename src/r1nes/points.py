@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from r1nes.arrays import Array
+import numpy as np
+
+from r1nes.arrays import Array, is_masked, zeros
 from r1nes.bounds import Box
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
 from r1nes.sampling.orthogonal import first_of
@@ -36,6 +38,19 @@ class Points:
         )
         self._buffer: Any = None  # the noise, reused because allocating it costs more than filling it
 
+    def check(self, out: Any, rows: int) -> None:
+        """Raise TypeError or ValueError unless ``rows`` points can be written to the array ``out``."""
+        array_type, shape = self._settings.array_type, (rows, self._settings.start.size)
+        if array_type.library != "numpy":
+            raise ValueError(f"out needs a NumPy array as x0, got one of {array_type.library}")
+        if not isinstance(out, np.ndarray) or is_masked(out) or out.dtype != array_type.dtype:
+            kind = f"{type(out).__name__} of {out.dtype}" if hasattr(out, "dtype") else type(out).__name__
+            raise TypeError(f"out must be a NumPy array of {array_type.dtype}, got {kind}")
+        if out.shape != shape:
+            raise ValueError(f"out must be of shape {shape}, one row per point, got {out.shape}")
+        if not out.flags.writeable:
+            raise ValueError("out must be writable, got a read-only array")
+
     def draw(self, generation: int, repeated: int) -> Any:
         """Return the noise of a ``generation`` of which the last ``repeated`` points were drawn before."""
         n = self._settings.size
@@ -49,17 +64,31 @@ class Points:
 
     def at(self, strategy: Strategy, noise: Any, out: Array | None = None) -> Array:
         """Return the points of ``noise``, one per row, folded into the box if there is one."""
-        points = strategy.sample(noise, out)
-        return points if self._box is None else self._box.fold(points)
+        if self._box is None:
+            return strategy.sample(noise, out)
+        points = self._box.fold(strategy.sample(noise, None))
+        if out is None:
+            return points
+        out[:] = points
+        return out
 
     def stream(self, strategy: Strategy, generation: int, repeated: Array | None) -> Stream:
         """Return the points of a ``generation`` one at a time; the last ones are those ``repeated``."""
         sample = partial(self.at, strategy)
-        return Stream(sample, self.noise, generation, self._settings.size, strategy.mean, repeated)
+        settings = self._settings
+        return Stream(sample, self.noise, generation, settings.size, cast("Array", settings.x0), repeated)
 
     def folded(self, x: Array) -> Array:
         """Return the point of the box for ``x``, a point of the unbounded space."""
         return x if self._box is None else self._box.fold(x[None])[0]
+
+    def stds(self, strategy: Strategy) -> Array:
+        """Return the standard deviation of each variable before the fold; 0 for those that are fixed."""
+        stds = strategy.stds()
+        if self._box is None:
+            return stds
+        n = self._settings.start.size - len(stds)
+        return self._box.complete(stds[None], zeros((n,), stds))[0]
 
     def capped(self, strategy: Strategy) -> Strategy:
         """Return ``strategy``, no wider than the box."""

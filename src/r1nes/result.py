@@ -31,8 +31,10 @@ class Result(OptimizeResult):
         """
         if not self.history:
             raise ValueError("plot needs a history, but no generation has been completed")
-        if contour is not None and len(self.x) != 2:
-            raise ValueError(f"contour needs a run with 2 variables, got one with {len(self.x)}")
+        if contour is not None and "mean1" not in self.history:
+            raise ValueError(
+                f"contour needs a run with 2 variables, none of them fixed, got one with {len(self.x)}"
+            )
         with needs("matplotlib", extra="plot"):
             from matplotlib import pyplot
 

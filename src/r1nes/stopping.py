@@ -75,7 +75,7 @@ class Stopping:
         """Return a ``Stopping`` with the limits and tolerances of ``settings``."""
         limit = settings.max_condition
         return cls(
-            dim=settings.start.size,
+            dim=settings.dim,
             popsize=settings.size,
             dtype=settings.start.dtype,
             ftarget=settings.ftarget,

@@ -61,6 +61,16 @@ class TestAskAndTell:
 
     @every_method
     @every_other
+    def test_fixed_variables_agree_with_numpy(self, method: str, library: str) -> None:
+        bounds = [*BOUNDS[:2], (START[2], START[2]), *BOUNDS[3:]]
+        ours, theirs = (started(kind, method=method, bounds=bounds) for kind in ("numpy", library))
+        np.testing.assert_allclose(run(theirs, 20), run(ours, 20), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(plain(theirs.ask()), ours.ask(), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(plain(theirs.stds), ours.stds, rtol=1e-6)
+        assert (ours.ask()[:, 2] == START[2]).all()
+
+    @every_method
+    @every_other
     def test_single_precision_converges_too(self, method: str, library: str) -> None:
         optimizer = started(library, "float32", method=method)
         run(optimizer, 100)

@@ -111,7 +111,9 @@ def test_long_runs_and_infinite_values_can_be_drawn(tmp_path: Path) -> None:
 
 def test_a_plot_of_nothing_and_contours_of_three_variables_are_refused() -> None:
     result = r1nes.minimize(rosenbrock, np.zeros(3), max_evals=100, rng=1)
-    with pytest.raises(ValueError, match="contour needs a run with 2 variables, got one with 3"):
+    with pytest.raises(
+        ValueError, match="contour needs a run with 2 variables, none of them fixed, got one with 3"
+    ):
         result.plot(contour=lambda _: 0.0)
     result.update(history={})
     with pytest.raises(ValueError, match="plot needs a history"):

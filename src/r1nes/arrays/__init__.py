@@ -10,11 +10,13 @@ from r1nes.arrays.libraries import (
     copied,
     host,
     hosted,
+    is_masked,
     library_of,
     like,
     namespace,
     on_host,
     operations,
+    taken,
     zeros,
 )
 
@@ -28,10 +30,12 @@ __all__ = [
     "copied",
     "host",
     "hosted",
+    "is_masked",
     "library_of",
     "like",
     "namespace",
     "on_host",
     "operations",
+    "taken",
     "zeros",
 ]

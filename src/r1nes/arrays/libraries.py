@@ -137,6 +137,11 @@ def library_of(x: object) -> str:
     return "numpy"
 
 
+def is_masked(x: Any) -> bool:
+    """Return whether ``x`` is one of NumPy's masked arrays, whose mask other functions would ignore."""
+    return isinstance(x, np.ma.MaskedArray)
+
+
 def host(x: Any) -> Array:
     """Convert ``x`` to a writable NumPy array; a NumPy array is returned as is."""
     if type(x) is np.ndarray:
@@ -180,6 +185,14 @@ def hosted(values: dict[str, Any]) -> dict[str, Any]:
         return host(value) if hasattr(value, "shape") else value
 
     return {name: converted(value) for name, value in values.items()}
+
+
+def taken(x: Array, indices: NDArray[np.intp], axis: int) -> Array:
+    """Return the rows or columns of ``x`` with these ``indices``."""
+    if type(x) is np.ndarray:
+        return x.take(indices, axis)
+    xp: Any = namespace(x)
+    return xp.take(x, xp.asarray(indices, device=x.device), axis=axis)
 
 
 class Operations(NamedTuple):

@@ -55,7 +55,7 @@ class Report:
         """Write the page, which contains its figures, to the file ``to``."""
         if not self.history:
             raise ValueError(f"{self.path} has no history yet: no generation has been completed")
-        x, stds = host(self.result.x), host(self.search.optimizer.strategy.stds())
+        x, stds = host(self.result.x), host(self.search.optimizer.stds)
         page = rendered(
             "r1nes.display",
             "report.html",

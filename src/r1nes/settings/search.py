@@ -134,6 +134,7 @@ class Settings:
     sigma: float = field(init=False)  # sigma0
     weights: Array = field(init=False)  # utilities
     edges: tuple[Array, Array] | None = field(init=False)  # bounds
+    dim: int = field(init=False)  # the number of variables that bounds do not fix
     probes: bool = field(init=False)  # whether points are evaluated again
     probe_weights: Array = field(init=False)  # weights of a generation that evaluates points again
     seed: np.random.SeedSequence = field(init=False)  # rng
@@ -148,21 +149,23 @@ class Settings:
                 self._set(**{each.name: each.metadata["check"](each.name, getattr(self, each.name))})
         start, array_type = as_start(self.x0)
         self._set(start=start, array_type=array_type, x0=array_type.array(start))
+        edges = as_edges(self.bounds, start)
+        dim = start.size if edges is None else int((edges[0] < edges[1]).sum())
+        self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), dim=dim)
         self._choose_method()
-        size = self.algorithm.default_popsize(start.size) if self.popsize is None else self.popsize
+        size = self.algorithm.default_popsize(dim) if self.popsize is None else self.popsize
         self._set(size=size, popsize=size)
         if self.max_evals is not None:
             self._set(max_evals=count("max_evals", self.max_evals, least=size))
         weights = self._weights(size).astype(start.dtype)
         self._set(weights=weights, utilities=None if self.utilities is None else weights)
         self._choose_probes()
-        edges = as_edges(self.bounds, start)
         sigma = default_sigma(edges) if self.sigma0 is None else self.sigma0
-        self._set(edges=edges, bounds=None if edges is None else Bounds(*edges), sigma=sigma, sigma0=sigma)
+        self._set(sigma=sigma, sigma0=sigma)
         seed = seed_sequence(self.rng)
         self._set(is_seeded=self.rng is not None, seed=seed, rng=seed)
-        is_compiled, reason = choose(self.compiled, array_type, start.size, self.max_evals)
-        choices = {**self.algorithm.choices(start.size), "compiled": f"{is_compiled}, because {reason}"}
+        is_compiled, reason = choose(self.compiled, array_type, dim, self.max_evals)
+        choices = {**self.algorithm.choices(dim), "compiled": f"{is_compiled}, because {reason}"}
         self._set(is_compiled=is_compiled, choices=choices)
 
     def _set(self, **values: Any) -> None:
@@ -171,7 +174,7 @@ class Settings:
 
     def _choose_method(self) -> None:
         given = {name: getattr(self, name) for name in OF_METHOD if getattr(self, name) is not None}
-        method = method_of(self.method, self.start.size, given)
+        method = method_of(self.method, self.dim, given)
         self._set(algorithm=method, method=method, **dict.fromkeys(OF_METHOD))
 
     def _choose_probes(self) -> None:
@@ -189,7 +192,7 @@ class Settings:
     def _weights(self, n: int) -> Array:
         """Return the weights of a generation of ``n`` points that are new."""
         if self.utilities is None:
-            return self.algorithm.default_utilities(n, self.start.size)
+            return self.algorithm.default_utilities(n, self.dim)
         if n < self.size:
             ranks = np.linspace(0, 1, self.size)
             return np.interp(np.linspace(0, 1, n), ranks, self.weights)
@@ -208,7 +211,15 @@ class Settings:
             if each.init and getattr(self, each.name) is not each.default and each.name not in ("x0", "rng")
         }
         listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        return f"{type(self).__name__}(x0 of {self.start.size} variables, {listed})"
+        return f"{type(self).__name__}(x0 of {self.variables}, {listed})"
+
+    @property
+    def variables(self) -> str:
+        """The number of variables, in words."""
+        d, free = self.start.size, self.dim
+        return f"{d} variables" + (
+            "" if free == d else f", of which {free} {'is' if free == 1 else 'are'} free"
+        )
 
     def keywords(self) -> dict[str, Any]:
         """Return the keywords that create the same Optimizer."""

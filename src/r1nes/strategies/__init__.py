@@ -40,10 +40,8 @@ def method_of(method: str | Method | type[Method] | None, d: int, given: dict[st
         raise TypeError(f"method must be a name or a Method such as RkNES(), got {method!r}")
     if d < chosen.min_dim:
         others = " or ".join(repr(name) for name, other in STRATEGIES.items() if d >= other.min_dim)
-        raise ValueError(
-            f"method={name_of(chosen)!r} needs x0 of at least {chosen.min_dim} variables, got {d}; "
-            f"use {others}"
-        )
+        needed = f"at least {chosen.min_dim} free variables"
+        raise ValueError(f"method={name_of(chosen)!r} needs {needed}, got {d}; use {others}")
     return chosen
 
 

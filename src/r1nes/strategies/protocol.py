@@ -193,6 +193,11 @@ def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strateg
                 raise ValueError(f"{name} needs {len(like)} parts, got {len(value)}: {outdated}")
             values = (converted(*pair) for pair in zip(value, like, strict=True))
             return getattr(like, "_make", tuple)(values)  # a checkpoint stores a NamedTuple as a tuple
+        if isinstance(value, np.ndarray) and value.shape != tuple(like.shape):
+            name = type(strategy).__name__
+            raise ValueError(
+                f"{name} needs arrays of shape {tuple(like.shape)}, got {value.shape}: {outdated}"
+            )
         return array_type.array(value) if isinstance(value, np.ndarray) else value
 
     return replace(strategy, **{name: converted(changes.get(name, old), old) for name, old in state.items()})
