@@ -6,6 +6,7 @@ single points, in any order and number. Both return complete generations.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -52,6 +53,14 @@ class Matching(Protocol):
         """Check the values of the points ``X`` and match them with their noise."""
         ...
 
+    def state(self) -> dict[str, Array]:
+        """Return the values that were told but do not complete a generation, with their points and noise."""
+        ...
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Restore ``state``."""
+        ...
+
 
 class Synchronous:
     """One generation at a time."""
@@ -95,6 +104,13 @@ class Synchronous:
         self.pending = None
         return Told(points, told, [Generation(noise, points, told)])
 
+    def state(self) -> dict[str, Array]:
+        """Return nothing: values complete a generation at once."""
+        return {}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Restore nothing."""
+
 
 class Asynchronous:
     """One point at a time; generations are formed in the order in which values arrive."""
@@ -105,13 +121,16 @@ class Asynchronous:
     def __init__(self, popsize: int, dim: int, array_type: ArrayType) -> None:
         """Wait for nothing yet."""
         self._popsize, self._dim, self._array_type = popsize, dim, array_type
-        self._waiting: dict[int, tuple[Array, Array]] = {}  # by point: its noise, and itself
+        self._waiting: defaultdict[int, deque[tuple[Array, Array]]] = defaultdict(deque)  # noise and point
         self._arrived: list[tuple[Array, Array, float]] = []  # noise, point and value, in order of arrival
 
     def asked(self, noise: Array, points: Array) -> None:
-        """Wait for the values of ``points``, made from as many rows of ``noise``."""
-        points = copied(points)
-        self._waiting |= {_key(x): (row, x) for row, x in zip(noise, points, strict=True)}
+        """Wait for the values of ``points``, made from as many rows of ``noise``.
+
+        Points under way may coincide, where rounding or bounds leave little choice.
+        """
+        for row, x in zip(noise, copied(points), strict=True):
+            self._waiting[_key(x)].append((row, x))
 
     def told(self, X: ArrayLike | Stream, values: ArrayLike) -> Told:
         """Match the ``values`` of some points; raise ValueError, matching none, if one was not asked."""
@@ -119,21 +138,38 @@ class Asynchronous:
         points = _checked_points(points, (len(points), self._dim), self._array_type)
         told = _checked_values(values, len(points))
         keys = [_key(x) for x in points]
+        given = Counter(keys)
         for row, key in enumerate(keys):
-            if key not in self._waiting or key in keys[:row]:
+            if given[key] > len(self._waiting.get(key, ())):
                 raise ValueError(f"X must hold points asked and not yet told; row {row} is not one of them")
         for key, value in zip(keys, told, strict=True):
-            self._arrived.append((*self._waiting.pop(key), value))
+            self._arrived.append((*self._waiting[key].popleft(), value))
+            if not self._waiting[key]:
+                del self._waiting[key]
         return Told(points, told, self._complete_generations())
 
     def _complete_generations(self) -> list[Generation]:
         n, generations = self._popsize, []
         while len(self._arrived) >= n:
             first, self._arrived = self._arrived[:n], self._arrived[n:]
-            noise, points, values = zip(*first, strict=True)
-            stack: Callable[..., Array] = namespace(noise[0]).stack
-            generations.append(Generation(stack(noise), stack(points), np.array(values)))
+            generations.append(_stacked(first))
         return generations
+
+    def state(self) -> dict[str, Array]:
+        """Return the values that have arrived, with their points and noise; points under way are dropped."""
+        return _stacked(self._arrived)._asdict() if self._arrived else {}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Restore the values that had arrived."""
+        if state:
+            noise, points = (self._array_type.array(state[name]) for name in ("noise", "points"))
+            self._arrived = list(zip(noise, points, state["values"].tolist(), strict=True))
+
+
+def _stacked(arrived: list[tuple[Array, Array, float]]) -> Generation:
+    noise, points, values = zip(*arrived, strict=True)
+    stack: Callable[..., Array] = namespace(noise[0]).stack
+    return Generation(stack(noise), stack(points), np.array(values))
 
 
 def _marks(points: Array) -> bytes:

@@ -270,6 +270,7 @@ class Optimizer:
             "strategy": hosted(strategy),
             "stopping": self._stopping.state(),
             "asked": self._matching.is_waiting,
+            "arrived": hosted(self._matching.state()),
             "counts": hosted(self.counts.state()),
             "probing": hosted(self._probing.state()),
         }
@@ -289,5 +290,6 @@ class Optimizer:
         self.counts = Counts.from_state(state["counts"], array_type)
         if "probing" in state:  # not in the earliest files
             self._probing = Probing.from_state(state["probing"], array_type)
+        self._matching.restore(state.get("arrived", {}))  # not in earlier files
         if state["asked"]:
             self.ask()

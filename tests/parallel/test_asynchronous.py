@@ -57,6 +57,42 @@ def test_values_may_come_in_any_portions(method: str) -> None:
     assert list(optimizer.stop()) == ["ftarget"]
 
 
+class TestCoincidingPoints:
+    """Two points under way may be the same, bit for bit; each is told once."""
+
+    @pytest.mark.parametrize("method", STRATEGIES)
+    @pytest.mark.parametrize(
+        "start",
+        [
+            {"x0": np.full(3, 1e17), "sigma0": 1.0},  # neighbouring numbers are 16 apart
+            {"x0": np.full(3, 1e8, np.float32), "sigma0": 0.1},
+        ],
+        ids=["a large offset", "float32"],
+    )
+    def test_where_rounding_leaves_few(self, method: str, start: dict[str, Any]) -> None:
+        optimizer = Optimizer(**start, method=method, asynchronous=True, rng=1)
+        n = 3 * optimizer.popsize
+        X = np.vstack([optimizer.ask() for _ in range(n)])
+        assert len(np.unique(X, axis=0)) < n
+        optimizer.tell(X, np.arange(n, dtype=float))
+        assert (optimizer.nfev, optimizer.generation) == (n, 3)
+        with pytest.raises(ValueError, match="row 0 is not one of them"):
+            optimizer.tell(X[:1], [0.0])
+
+    def test_a_whole_run(self) -> None:
+        solve = partial(r1nes.minimize, sphere, workers="threads:3", asynchronous=True, rng=1)
+        result = solve(np.full(3, 1e17), sigma0=1.0, max_evals=200)
+        assert result.stop
+        assert result.fun == sphere(result.x)
+
+    def test_one_too_many_is_refused(self) -> None:
+        optimizer = Optimizer(np.full(2, 1e17), 1.0, asynchronous=True, rng=1)
+        x = optimizer.ask()
+        with pytest.raises(ValueError, match="row 0 is not one of them"):
+            optimizer.tell(np.vstack([x, x]), [1.0, 2.0])
+        optimizer.tell(x, [1.0])
+
+
 class TestRefusals:
     def test_points_that_were_not_asked_or_are_told_twice_change_nothing(self) -> None:
         optimizer = Optimizer(np.ones(4), 0.5, method="snes", asynchronous=True, rng=1)
@@ -165,6 +201,27 @@ def test_lost_evaluations_are_done_again(tmp_path: Path) -> None:
     assert result.success
     assert len(list(tmp_path.iterdir())) > 1
     assert result.nan_count == 0
+
+
+@pytest.mark.parametrize("method", STRATEGIES)
+def test_a_file_keeps_the_values_of_an_incomplete_generation(method: str, tmp_path: Path) -> None:
+    """Nothing is under way when it is saved, so the loaded one continues bit for bit."""
+    optimizer = Optimizer(np.ones(5), 0.5, method=method, asynchronous=True, rng=1)
+    n = optimizer.popsize
+
+    def tell(one: Optimizer, number: int) -> None:
+        for _ in range(number):
+            x = one.ask()
+            one.tell(x, rosenbrock(x))
+
+    tell(optimizer, 2 * n - 1)
+    optimizer.save(tmp_path / "f")
+    loaded = Optimizer.load(tmp_path / "f")
+    for one in (optimizer, loaded):
+        assert (one.nfev, one.generation) == (2 * n - 1, 1)
+        tell(one, 1)
+        assert (one.nfev, one.generation) == (2 * n, 2)
+    assert loaded.strategy.mean.tobytes() == optimizer.strategy.mean.tobytes()
 
 
 def test_it_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
