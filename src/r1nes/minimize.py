@@ -60,7 +60,9 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
 def solve(fun: Function, settings: RunSettings) -> Result:
     """Return the result of ``minimize``; raise ObjectiveError if ``fun`` fails."""
     path, kept = settings.checkpoint, None
+    interrupts = Interrupts(has_to_save=path is not None)
     with ExitStack() as stack:
+        stack.callback(interrupts.finish)
         if path is not None:
             stack.enter_context(locked(path))
             if Path(path).exists():
@@ -70,7 +72,7 @@ def solve(fun: Function, settings: RunSettings) -> Result:
         search = Search(Optimizer(**settings.keywords()), settings.restarts)
         recorder = Recorder()
         objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
-        interrupts = stack.enter_context(Interrupts())
+        stack.enter_context(interrupts)
         if settings.asynchronous:
             advance = stack.enter_context(asynchronous(objective, interrupts, settings)).advance
         else:

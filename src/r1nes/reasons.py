@@ -14,7 +14,7 @@ MESSAGES = {
     "sigma_overflow": "The step size grew without bound: the objective seems to have no minimum",
     "minus_inf": "The objective returned -inf, which no other point can beat",
     "callback": "callback raised StopIteration",
-    "interrupt": "Ctrl-C was pressed",
+    "interrupt": "Ctrl-C or SIGTERM interrupted the run",
     "collapsed": "The steps shrank to nothing where the values were still changing: a sharp ridge, or noise",
     "noise": "The differences between values are mostly noise",
 }

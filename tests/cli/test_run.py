@@ -35,7 +35,7 @@ def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> N
             time.sleep(0.01)
         time.sleep(0.3)
         driver.send_signal(signal.SIGINT)
-        assert "Ctrl-C was pressed" in driver.communicate()[0]
+        assert "Ctrl-C or SIGTERM interrupted the run" in driver.communicate()[0]
         assert driver.returncode == 130
     resumed = run("resume", "part.r1nes", "--workers=2", at=tmp_path)
     assert resumed.stdout == whole.stdout

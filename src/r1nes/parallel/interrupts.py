@@ -1,7 +1,8 @@
-"""Handling of Ctrl-C at any time, without leaving a step half done."""
+"""Handling of Ctrl-C and SIGTERM at any time, without leaving a step half done."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from types import FrameType, TracebackType
@@ -9,35 +10,49 @@ from typing import Any, Self
 
 
 class Interrupts:
-    """Restricts Ctrl-C, while entered, to ``allowed`` blocks; elsewhere it is deferred to the next of them.
+    """Restricts signals, while entered, to ``allowed`` blocks; elsewhere it defers them to the next block.
 
-    The previous handler decides what Ctrl-C does: Python's own raises KeyboardInterrupt. Outside of the main
-    thread, which alone receives signals, this has no effect.
+    The previous handler decides what a signal does: Python's own raises KeyboardInterrupt on Ctrl-C. By
+    default SIGTERM ends the process at once. If the run has something to save, SIGTERM raises
+    KeyboardInterrupt as well, and ``finish`` ends the process afterwards. Outside of the main thread, which
+    alone receives signals, this has no effect.
+
+    Args:
+        has_to_save: Whether SIGTERM must not end the process at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_to_save: bool = False) -> None:
         """Start with interrupts deferred and none pending."""
-        self.allowed = _AllowedBlock(
-            self
-        )  # a context in which Ctrl-C takes effect at once, also a pending one
+        self.allowed = _AllowedBlock(self)  # a context in which a signal takes effect at once, pending or new
         self._allowed = False
         self._pending: tuple[int, FrameType | None] | None = None
-        self._previous: Any = None
+        self._previous: dict[int, Any] = {}
+        self._has_to_save = has_to_save
+        self._owes_sigterm = False
+        self._process = os.getpid()
 
     def __enter__(self) -> Self:
-        """Install the handler."""
-        previous = signal.getsignal(signal.SIGINT)
-        if callable(previous) and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._handle)
-            self._previous = previous
+        """Install the handlers."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                previous = signal.getsignal(number)
+                is_saved = number == signal.SIGTERM and previous == signal.SIG_DFL and self._has_to_save
+                if callable(previous) or is_saved:
+                    signal.signal(number, self._handle)
+                    self._previous[number] = previous
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Restore the previous handler."""
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        """Restore the previous handlers."""
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
+
+    def finish(self) -> None:
+        """Let a SIGTERM that was held back take effect; call this when everything is saved."""
+        if self._owes_sigterm:
+            signal.raise_signal(signal.SIGTERM)
 
     def allow(self) -> None:
         """Let interrupts take effect from now on, a pending one at once."""
@@ -54,6 +69,12 @@ class Interrupts:
         self._allowed = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGTERM:
+            if os.getpid() != self._process:  # a worker that was forked since has inherited this handler
+                signal.signal(number, self._previous[number])
+                signal.raise_signal(number)
+                return
+            self._owes_sigterm = True
         if self._allowed:
             self._deliver(number, frame)
         else:
@@ -61,10 +82,14 @@ class Interrupts:
 
     def _deliver(self, number: int, frame: FrameType | None) -> None:
         self._pending = None
+        previous = self._previous[number]
         try:
-            self._previous(number, frame)
+            if not callable(previous):
+                raise KeyboardInterrupt
+            self._owes_sigterm &= number != signal.SIGTERM
+            previous(number, frame)
         except KeyboardInterrupt:
-            self._allowed = False  # a second Ctrl-C must not disturb the handling of the first
+            self._allowed = False  # a second signal must not disturb the handling of the first
             self._pending = number, None  # in case the objective catches this one
             raise
 
