@@ -7,7 +7,7 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from r1nes.bench.analysis.comparison import _line, draw, markdown, table
+from r1nes.bench.analysis.comparison import Look, _counts, _line, draw, markdown, table
 from r1nes.bench.analysis.statistics import Summary
 from r1nes.cli import main
 
@@ -54,6 +54,29 @@ def test_markers_are_hollow_where_runs_are_few_or_failed() -> None:
     assert hollow.get_markerfacecolor() == "white"
     (quartiles,) = panel.collections
     assert [segment[:, 1].tolist() for segment in quartiles.get_segments()] == [[900, 1200]] * 4  # type: ignore[attr-defined]
+
+
+def test_the_runs_of_one_method_are_counted_below_the_lines() -> None:
+    figure = matplotlib.figure.Figure()
+    panel = figure.subplots()
+    _counts(panel, 10.0, "black", {8: summary(1234.0), 32: summary(1.0, solved=2)})
+    assert [(text.get_position(), text.get_text()) for text in panel.texts] == [
+        ((8, 10.0), "3/3"),
+        ((32, 10.0), "2/3"),
+    ]
+
+
+def test_lines_have_the_looks_and_the_order_that_were_asked_for(tmp_path: Path) -> None:
+    looks = {
+        name: Look(name.upper(), color, (0, ()), "o")
+        for name, color in (("a", "#123456"), ("b", "#654321"), ("c", "#abcdef"))
+    }
+    found = {(method, "f1", d): summary(9.0) for method in ("b", "a") for d in (2, 4)}
+    draw(found, tmp_path / "figure", looks=looks, counted="a")
+    svg = (tmp_path / "figure.svg").read_text()
+    assert svg.index("#123456") < svg.index("#654321")
+    assert "#abcdef" not in svg, "no runs, no line"
+    assert "3/3" in svg
 
 
 def test_the_command_runs_only_missing_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

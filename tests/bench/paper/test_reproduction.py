@@ -11,7 +11,8 @@ import pytest
 
 from r1nes.bench.paper import reproduction as paper
 from r1nes.bench.paper import timing
-from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED
+from r1nes.bench.paper.claims import CLAIMS
+from r1nes.bench.paper.findings import SUITED, UNSUITED
 from r1nes.bench.runner.measure import Cell
 from r1nes.bench.runner.records import read_records
 from r1nes.cli import main
@@ -61,7 +62,7 @@ class Reader(HTMLParser):
 
 def test_every_cell_was_run_once(out: Path) -> None:
     records = read_records(out / "records.jsonl")
-    assert len(records) == 12 * 2 * 3
+    assert len(records) == 12 * 2 * 4  # the paper's methods, and the default of today
     assert len({(r["method"], r["function"], r["dim"], r["trial"]) for r in records}) == len(records)
 
 
@@ -72,10 +73,12 @@ def test_the_page_is_complete_and_self_contained(out: Path) -> None:
     assert len(figures) == len(paper.FIGURES) - 1  # all but the one of the full grid
     assert all(source.startswith("data:") for source in reader.sources)
     text = " ".join(reader.text)
-    assert "72 recorded runs" in text
+    assert "96 recorded runs" in text
     for claim in CLAIMS:
         assert claim.says in text
     assert text.count("not run") == 1, "everything but Rosenbrock in 512 dimensions was run"
+    assert "It is not known which settings and which functions the paper used" in text
+    assert "RkNES solves all recorded runs on" in text
     assert re.search(r"f8 Rosenbrock\s+8\s+", text)
 
 
@@ -100,7 +103,8 @@ def test_the_cigar_figure_alone(tmp_path: Path) -> None:
         f"cigar.{s}" for s in ("json", "pdf", "png", "svg")
     ]
     runs = json.loads((tmp_path / "cigar.json").read_text())
-    assert [run["seed"] for run in runs] == list(range(11))
+    assert [run["seed"] for run in runs] == 3 * list(range(11))
+    assert {run["method"] for run in runs} == {"r1nes", "r1nes-heuristic", "rknes"}
     assert all(run["solved"] for run in runs)
     first = {suffix: (tmp_path / f"cigar.{suffix}").read_bytes() for suffix in ("svg", "png", "pdf")}
     for label in ("log 1000", "best so far", "λ = log σ", "c = log ‖u‖"):

@@ -21,9 +21,13 @@ def test_the_dense_xnes_takes_the_same_steps() -> None:
 
 
 def test_exponents_are_fitted_from_the_given_dimension_on() -> None:
-    costs = {2: 100.0, 4: 1.0, 8: 8.0, 16: 64.0}
-    timings: list[timing.Timing] = [{"method": "m", "dim": d, "microseconds": c} for d, c in costs.items()]
-    assert timing.exponent(timings, "m", 4) == pytest.approx(3)
+    costs = {2: 100.0, 4: 1.0, 8: 8.0, 16: 64.0, 32: 1.0}  # per generation
+    timings: list[timing.Timing] = [
+        {"method": "snes", "dim": d, "microseconds": c / timing.popsize_of("snes", d)}
+        for d, c in costs.items()
+    ]
+    assert timing.exponent(timings, "snes", 4, last=16) == pytest.approx(3)
+    assert np.isnan(timing.exponent(timings, "snes", 32))
 
 
 def test_each_method_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:

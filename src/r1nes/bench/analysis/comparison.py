@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from r1nes.bench.analysis.statistics import Summary
 from r1nes.bench.functions.problems import titled
@@ -85,34 +85,52 @@ def _cell(summary: Summary | None, is_best: bool) -> str:
     return number if summary.solved in (0, summary.runs) else f"{number} {summary.solved}/{summary.runs}"
 
 
-def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None:
-    """Draw a panel per function, with a line per method over the dimensions where ``statistic`` is finite."""
+class Look(NamedTuple):
+    """How a method is drawn."""
+
+    label: str
+    color: str
+    ls: tuple[int, tuple[float, ...]]
+    marker: str
+    lw: float = 1.3
+
+
+def looks_of(methods: Iterable[str]) -> dict[str, Look]:
+    """Return a different look for each of up to 16 methods."""
+    return {
+        method: Look(method, COLORS[k % 4], DASHES[(k + k // 4) % 4], MARKERS[k % 8])
+        for k, method in enumerate(methods)
+    }
+
+
+def draw(
+    summaries: Summaries,
+    path: Path,
+    *,
+    statistic: str = "median",
+    looks: Mapping[str, Look] | None = None,
+    columns: int = PANELS,
+    counted: str | None = None,
+) -> None:
+    """Draw a panel per function, with a line per method over the dimensions where ``statistic`` is finite.
+
+    Below the lines of each panel stand the solved runs and all runs of the method ``counted``.
+    """
     heights = {key: getattr(summary, statistic) for key, summary in summaries.items()}
     heights = {key: height for key, height in heights.items() if math.isfinite(height)}
-    methods = list(dict.fromkeys(method for method, _, _ in summaries))
+    methods = dict.fromkeys(method for method, _, _ in summaries)
+    looks = {method: look for method, look in (looks or looks_of(methods)).items() if method in methods}
     functions = list(dict.fromkeys(function for _, function, _ in summaries))
-    dims = sorted({dim for _, _, dim in summaries})
     lowest, highest = min(heights.values(), default=1.0), max(heights.values(), default=1.0)
-    columns = min(PANELS, len(functions))
-    with figure(path, columns, rows=math.ceil(len(functions) / columns), width=2.7, height=2.4) as panels:
+    columns = min(columns, len(functions))
+    width = 2.7 * max(1.0, PANELS / columns) ** 0.7  # fewer panels in a row are wider
+    with figure(path, columns, rows=math.ceil(len(functions) / columns), width=width, height=2.4) as panels:
         for panel, function in zip(panels, functions, strict=False):
-            for number, method in enumerate(methods):
-                solved = [dim for dim in dims if (method, function, dim) in heights]
-                _line(
-                    panel,
-                    solved,
-                    [heights[method, function, dim] for dim in solved],
-                    [summaries[method, function, dim] for dim in solved],
-                    label=method,
-                    color=COLORS[number % 4],
-                    ls=DASHES[(number + number // 4) % 4],
-                    marker=MARKERS[number % 8],
-                )
-            panel.set(xscale="log", yscale="log", title=titled(function), xlabel="dimension d")
-            panel.set_xticks(dims, [str(dim) for dim in dims], fontsize=7)
-            panel.set_xticks([], minor=True)
-            panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)
-            panel.set_ylim(lowest / 2, highest * 2)  # the same in all panels
+            _panel(panel, function, summaries, heights, looks)
+            panel.set_ylim(lowest / (6 if counted in looks else 2), highest * 2)  # the same in all panels
+            if counted in looks:
+                runs = {key[2]: s for key, s in summaries.items() if key[:2] == (counted, function)}
+                _counts(panel, lowest / 4.5, looks[counted].color, runs)
         for panel in panels[len(functions) :]:
             panel.set_axis_off()
         for panel in panels[::columns]:
@@ -120,7 +138,33 @@ def draw(summaries: Summaries, path: Path, *, statistic: str = "median") -> None
         page = panels[0].get_figure(root=True)
         if page is not None:
             lines, _ = panels[0].get_legend_handles_labels()
-            page.legend(handles=lines, loc="outside lower center", ncols=min(2 * columns, len(methods)))
+            page.legend(handles=lines, loc="outside lower center", ncols=min(2 * columns, len(lines)))
+
+
+def _panel(
+    panel: Axes,
+    function: str,
+    summaries: Summaries,
+    heights: Mapping[tuple[str, str, int], float],
+    looks: Mapping[str, Look],
+) -> None:
+    """Draw the lines of all methods on one function."""
+    dims = sorted({dim for _, _, dim in summaries})
+    for method, look in looks.items():
+        solved = [dim for dim in dims if (method, function, dim) in heights]
+        found = [summaries[method, function, dim] for dim in solved]
+        _line(panel, solved, [heights[method, function, dim] for dim in solved], found, **look._asdict())
+    panel.set(xscale="log", yscale="log", title=titled(function), xlabel="dimension d")
+    panel.set_xticks(dims, [str(dim) for dim in dims], fontsize=7)
+    panel.set_xticks([], minor=True)
+    panel.set_xlim(dims[0] / 1.3, dims[-1] * 1.3)
+
+
+def _counts(panel: Axes, height: float, color: str, runs: Mapping[int, Summary]) -> None:
+    """Write how many runs of a method reached the target, at each dimension where it was run."""
+    for dim, found in runs.items():
+        text = f"{found.solved}/{found.runs}"
+        panel.text(dim, height, text, color=color, fontsize=6.5, ha="center", va="center")
 
 
 def _line(

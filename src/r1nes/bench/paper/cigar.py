@@ -8,36 +8,74 @@ from typing import Any
 
 import numpy as np
 
+from r1nes.arrays import Array
 from r1nes.bench.functions import textbook
+from r1nes.bench.runner.measure import OWN
 from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, figure
 from r1nes.minimize import minimize
+from r1nes.optimizer import Optimizer
 
 DIM, SEEDS = 32, 11
 POINTS = 400  # stored per curve: as many as a figure can show
+SHOWN = "r1nes"  # the method in the figure
 
-Run = dict[str, Any]  # seed, evaluations, solved, c, and the curves by name
+Run = dict[str, Any]  # method, seed, evaluations, solved, c, and the curves by name
 
 
 def measure() -> list[Run]:
-    """Run R1-NES as published from uniform starts in [−4, 4]^d down to 1e-8; keep the first run's curves."""
-    return [_run(seed, keep_curves=seed == 0) for seed in range(SEEDS)]
+    """Run from uniform starts in [−4, 4]^d down to 1e-8; keep the curves of the first run of ``SHOWN``."""
+    published = [_run(method, seed) for method in (SHOWN, "r1nes-heuristic") for seed in range(SEEDS)]
+    return published + [_run_default(seed) for seed in range(SEEDS)]
 
 
-def _run(seed: int, *, keep_curves: bool) -> Run:
-    x0 = np.random.default_rng(seed).uniform(-4, 4, DIM)
-    result = minimize(textbook.cigar, x0, sigma0=1.0, method="r1nes", ftarget=1e-8, vectorized=True, rng=seed)
-    run = {
-        "seed": seed,
-        "evaluations": result.nfev,
-        "solved": result.success,
-        "c": round(float(result.history["c"][-1]), 6),
-    }
-    if keep_curves:
+def runs_of(runs: list[Run], method: str) -> list[Run]:
+    """Return the runs of one method."""
+    return [run for run in runs if run.get("method", SHOWN) == method]
+
+
+def _start(seed: int) -> Array:
+    return np.random.default_rng(seed).uniform(-4, 4, DIM)
+
+
+def _run(method: str, seed: int) -> Run:
+    """Run R1-NES; its c is log ‖u‖."""
+    result = minimize(
+        textbook.cigar,
+        _start(seed),
+        sigma0=1.0,
+        method=OWN[method],
+        ftarget=1e-8,
+        vectorized=True,
+        rng=seed,
+    )
+    run = _entry(method, seed, result.nfev, result.success, float(result.history["c"][-1]))
+    if method == SHOWN and seed == 0:
         kept = np.unique(np.linspace(0, result.nit - 1, POINTS).astype(int))
         run["curves"] = {
             name: [float(f"{value:.6g}") for value in column[kept]] for name, column in result.history.items()
         }
     return run
+
+
+def _run_default(seed: int) -> Run:
+    """Run RkNES; its c is the logarithm of its longest axis relative to the others."""
+    optimizer = Optimizer(_start(seed), 1.0, method=OWN["rknes"], ftarget=1e-8, rng=seed)
+    while not optimizer.stop():
+        X = optimizer.ask()
+        optimizer.tell(X, textbook.cigar(X))
+    axes = np.linalg.eigvalsh(optimizer.strategy.cov())
+    c = 0.5 * math.log(axes[-1] / float(np.median(axes)))
+    return _entry("rknes", seed, optimizer.nfev, bool(optimizer.result.success), c)
+
+
+def _entry(method: str, seed: int, evaluations: int, solved: bool, c: float) -> Run:
+    return {
+        "method": method,
+        "seed": seed,
+        "evaluations": evaluations,
+        "solved": solved,
+        "c": round(c, 6),
+    }
 
 
 def draw(runs: list[Run], path: Path) -> None:

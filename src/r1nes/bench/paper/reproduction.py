@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from r1nes.bench.analysis import comparison
+from r1nes.bench.analysis.comparison import Look
 from r1nes.bench.analysis.statistics import Summary, summarize
 from r1nes.bench.functions.problems import titled
 from r1nes.bench.paper import cigar, illustrations, timing
-from r1nes.bench.paper.claims import CLAIMS, SUITED, UNSUITED, Findings
+from r1nes.bench.paper.findings import AUTHORS, FORM, NAMES, SUITED, UNSUITED, Findings
+from r1nes.bench.paper.leads import LEADS
 from r1nes.bench.paper.page import Section, Table, write
 from r1nes.bench.runner import grid
 from r1nes.bench.runner.measure import Cell
 from r1nes.bench.runner.records import read_records
+from r1nes.display.style import BLACK, BLUE, GREY, ORANGE
 
-PAPER_METHODS = ["r1nes", "snes", "xnes"]
+QUICK_METHODS = ["r1nes", "snes", "xnes", "rknes"]  # the paper's, and the default of today
 FULL_METHODS = ["r1nes", "r1nes-heuristic", "snes", "xnes", "rknes"]  # and what else may explain the results
 XNES_UP_TO = 64  # as in the paper, where larger runs took hours
 
@@ -28,7 +31,14 @@ QUICK_DIMS, QUICK_TRIALS = [2, 4, 8, 16, 32], 3
 FULL_DIMS, FULL_TRIALS = [2**k for k in range(1, 10)], 20
 
 # Functions on which a claim may depend on the form; only in the full grid.
-PYBRAIN = ["f6-pybrain", "f8-pybrain", "f9-pybrain", "f13-pybrain", "f14-pybrain"]
+PYBRAIN = [function + FORM for function in AUTHORS]
+LOOKS = {
+    "r1nes": Look(NAMES["r1nes"], BLUE, (0, ()), "o"),
+    "r1nes-heuristic": Look(NAMES["r1nes-heuristic"], BLUE, (0, (4, 2)), "s"),
+    "snes": Look(NAMES["snes"], GREY, (0, (1, 1)), "D"),
+    "xnes": Look(NAMES["xnes"], BLACK, (0, (6, 2, 1, 2)), "^"),
+    "rknes": Look(NAMES["rknes"], ORANGE, (0, ()), "P", lw=2.0),
+}
 GRIDS = {"suited": SUITED, "unsuited": UNSUITED, "pybrain": PYBRAIN}
 FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
 
@@ -50,7 +60,7 @@ def paper_cells(functions: list[str], *, full: bool) -> list[Cell]:
         Cell(method, function, dim, trial, paper_budget(dim) // (1 if full else 2))
         for function in functions
         for dim in dims
-        for method in (FULL_METHODS if full else PAPER_METHODS)
+        for method in (FULL_METHODS if full else QUICK_METHODS)
         for trial in range(1, trials + 1)
         if method != "xnes" or dim <= XNES_UP_TO
     ]
@@ -104,24 +114,32 @@ def reproduce(
         A line for each run that failed.
     """
     wanted = FIGURES if figures is None else figures
-    cells = [cell for name in wanted if name in GRIDS for cell in paper_cells(GRIDS[name], full=full)]
+    cells = grid_cells(wanted, full=full)
     path, chosen = out / "records.jsonl", part.of(cells)
     failures: dict[Cell, str] = {}
     if measure and chosen:
         _, failures = grid.run(chosen, path, jobs=jobs, as_published=True)
+    findings = recorded(out, wanted, cells, measure=measure)
+    sections = [section for name in wanted if (section := _draw(name, findings, out)) is not None]
+    if figures is None:
+        write(out / "index.html", sections, findings)
+    return [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
+
+
+def recorded(out: Path, wanted: list[str], cells: list[Cell], *, measure: bool = False) -> Findings:
+    """Return what ``out`` has of the ``cells``, and of what else the ``wanted`` figures need."""
+    path = out / "records.jsonl"
     found = {grid.cell_of(record): record for record in (read_records(path) if path.exists() else [])}
-    records = [found[cell] for cell in cells if cell in found]
-    findings = Findings(
-        summarize(records),
+    return Findings(
+        summarize(found[cell] for cell in cells if cell in found),
         _stored(out / "timing.json", _measure_timing, measure) if "runtime" in wanted else [],
         _stored(out / "cigar.json", cigar.measure, measure) if "cigar" in wanted else [],
     )
-    sections = [section for name in wanted if (section := _draw(name, findings, out)) is not None]
-    if figures is None:
-        write(
-            out / "index.html", sections, [(claim, claim.judge(findings)) for claim in CLAIMS], len(records)
-        )
-    return [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
+
+
+def grid_cells(figures: list[str], *, full: bool) -> list[Cell]:
+    """Return the runs that the ``figures`` show."""
+    return [cell for name in figures if name in GRIDS for cell in paper_cells(GRIDS[name], full=full)]
 
 
 def _stored(path: Path, measure: Callable[[], list[Any]], may_measure: bool) -> list[Any]:
@@ -150,18 +168,21 @@ def _draw(name: str, findings: Findings, out: Path) -> Section | None:
         summaries = {key: value for key, value in findings.summaries.items() if key[1] in GRIDS[name]}
         if not summaries:
             return None
-        comparison.draw(summaries, path, statistic="median_solved")
-        return Section(name, _grid_table(summaries))
+        counted, columns = ("rknes", 2) if name == "unsuited" else (None, comparison.PANELS)
+        comparison.draw(
+            summaries, path, statistic="median_solved", looks=LOOKS, columns=columns, counted=counted
+        )
+        return Section(name, LEADS[name](findings), _grid_table(summaries))
     if name == "runtime":
         if not findings.timings:
             return None
         timing.draw(findings.timings, path)
-        return Section(name, _timing_table(findings.timings))
+        return Section(name, table=_timing_table(findings.timings))
     if name == "cigar":
         if not findings.cigar:
             return None
         cigar.draw(findings.cigar, path)
-        return Section(name, _cigar_table(findings.cigar))
+        return Section(name, table=_cigar_table(findings.cigar))
     if name == "gradients":
         illustrations.draw_gradients(path)
     else:
@@ -178,7 +199,7 @@ def _grid_table(summaries: comparison.Summaries) -> Table:
             summary = summaries.get((method, function, dim))
             row.append("" if summary is None else _entry(summary))
         rows.append(row)
-    return Table(["function", "d", *methods], rows)
+    return Table(["function", "d", *(NAMES[method] for method in methods)], rows)
 
 
 def _entry(summary: Summary) -> str:
@@ -196,5 +217,9 @@ def _timing_table(timings: list[timing.Timing]) -> Table:
 
 
 def _cigar_table(runs: list[cigar.Run]) -> Table:
-    rows = [[str(run[name]) for name in ("seed", "evaluations", "c")] for run in runs]
-    return Table(["seed", "evaluations to 1e-8", "last c"], rows)
+    rows = [
+        [NAMES[method], *(str(run[name]) for name in ("seed", "evaluations", "c"))]
+        for method in NAMES
+        for run in cigar.runs_of(runs, method)
+    ]
+    return Table(["method", "seed", "evaluations to 1e-8", "last c"], rows)

@@ -46,9 +46,13 @@ class DenseGaussian(FullGaussian):
         )
 
 
+def popsize_of(method: str, dim: int) -> int:
+    """Return the samples per generation; the dense xNES has those of xNES."""
+    return min(POPSIZE, STRATEGIES[method.split(",")[0]]().default_popsize(dim))
+
+
 def _ours(method: str, dim: int) -> Optimizer:
-    popsize = min(POPSIZE, STRATEGIES[method]().default_popsize(dim))
-    return Optimizer(np.ones(dim), 1.0, method=method, popsize=popsize, rng=1)
+    return Optimizer(np.ones(dim), 1.0, method=method, popsize=popsize_of(method, dim), rng=1)
 
 
 def dense(strategy: FullGaussian) -> DenseGaussian:
@@ -68,6 +72,7 @@ TIMED_METHODS: dict[str, tuple[Callable[[int], Optimizer], Sequence[int]]] = {
     "snes": (lambda dim: _ours("snes", dim), [*DIMS, *FURTHER]),
     "xnes": (lambda dim: _ours("xnes", dim), DIMS),
     "xnes, dense exponential": (_dense, DIMS),
+    "rknes": (lambda dim: _ours("rknes", dim), [*DIMS, *FURTHER]),
 }
 
 
@@ -104,16 +109,22 @@ def _seconds(optimizer: Optimizer) -> float:
 
 def draw(timings: list[Timing], path: Path) -> None:
     """Draw microseconds over d on log scales, with reference slopes 1 and 3."""
-    looks = [(BLUE, "-", "o"), (ORANGE, "--", "s"), (BLACK, "-.", "D"), (GREY, ":", "^")]
+    looks = [(BLUE, "-", "o"), (GREY, ":", "D"), (BLACK, "-.", "^"), (BLACK, "--", "s"), (ORANGE, "-", "P")]
     with figure(path, 1, width=5.2, height=3.8) as (panel,):
         for method, (color, style, marker) in zip(TIMED_METHODS, looks, strict=True):
             points = [(t["dim"], t["microseconds"]) for t in timings if t["method"] == method]
+            if not points:
+                continue
             dims, costs = zip(*points, strict=True)
             panel.plot(dims, costs, color=color, ls=style, marker=marker, ms=4, label=method)
-        for slope, at, cost in ((1, np.array([1024, 8192]), 5.0), (3, np.array([128, 512]), 160.0)):
+        for slope, at, cost in ((1, np.array([1024, 8192]), 3.5), (3, np.array([128, 512]), 160.0)):
             panel.plot(at, cost * (at / at[0]) ** slope, color=BLACK, lw=0.6)
             panel.annotate(
-                f"d{'³' if slope == 3 else ''}", (at[1], cost * (at[1] / at[0]) ** slope), fontsize=8
+                f"d{'³' if slope == 3 else ''}",
+                (at[1], cost * (at[1] / at[0]) ** slope),
+                xytext=(4, -4),
+                textcoords="offset points",
+                fontsize=8,
             )
         panel.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="µs per evaluation")
         panel.set_xticks([*DIMS, *FURTHER], [str(dim) for dim in [*DIMS, *FURTHER]], fontsize=7)
@@ -121,7 +132,12 @@ def draw(timings: list[Timing], path: Path) -> None:
         panel.legend(loc="upper left")
 
 
-def exponent(timings: list[Timing], method: str, least: int) -> float:
-    """Return the slope of log time over log d, fitted for d ≥ ``least``."""
-    chosen = [t for t in timings if t["method"] == method and int(t["dim"]) >= least]
-    return growth_exponent([float(t["dim"]) for t in chosen], [float(t["microseconds"]) for t in chosen])
+def exponent(timings: list[Timing], method: str, least: int, last: float = math.inf) -> float:
+    """Return the slope of log time per generation over log d, fitted for ``least`` ≤ d ≤ ``last``.
+
+    Per generation, because populations grow with d; NaN with fewer than two dimensions.
+    """
+    chosen = [t for t in timings if t["method"] == method and least <= int(t["dim"]) <= last]
+    dims = [int(t["dim"]) for t in chosen]
+    costs = [float(t["microseconds"]) * popsize_of(method, int(t["dim"])) for t in chosen]
+    return growth_exponent(dims, costs) if len(dims) > 1 else math.nan
