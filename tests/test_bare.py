@@ -24,6 +24,7 @@ assert "ftarget" in optimizer.stop()
 CALLS = {  # and the extra that each of them needs
     "result.plot()": "plot",
     "import r1nes.integrations.optuna": "optuna",
+    "from r1nes.integrations.gymnasium import Rollouts; Rollouts('CartPole-v1')": "gymnasium",
     "from r1nes.integrations.torch import minimize_module; minimize_module(sum, None)": "torch",
     "from r1nes.integrations.trackers import tensorboard; tensorboard('.').__enter__()": "tensorboard",
     "from r1nes.integrations.trackers import mlflow; mlflow().__enter__()": "mlflow",

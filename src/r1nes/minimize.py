@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -20,7 +20,7 @@ from r1nes.parallel.engine import asynchronous, synchronous
 from r1nes.parallel.errors import ObjectiveError
 from r1nes.parallel.evaluation import Evaluate, objective_of
 from r1nes.parallel.interrupts import Interrupts
-from r1nes.parallel.objective import Function
+from r1nes.parallel.objective import Function, has_state
 from r1nes.reasons import STATUS, describe
 from r1nes.restarts import Search
 from r1nes.result import Result
@@ -71,17 +71,17 @@ def solve(fun: Function, settings: RunSettings) -> Result:
                     settings = _with_choices_of(kept["search"]["settings"], settings)
         search = Search(Optimizer(**settings.keywords()), settings.restarts)
         recorder = Recorder()
-        objective = objective_of(fun, settings.args, settings.on_failure, settings.array_type)
+        objective = objective_of(fun, settings)
         stack.enter_context(interrupts)
         if settings.asynchronous:
             advance = stack.enter_context(asynchronous(objective, interrupts, settings)).advance
         else:
             evaluate = stack.enter_context(synchronous(objective, search, settings))
-            advance = partial(_advance, evaluate, interrupts)
+            advance = partial(_advance, evaluate, interrupts, keyed=settings.keyed)
         save = _no_file
         if path is not None:
             if kept is not None:
-                _restore(kept, path, search, recorder)
+                _restore(kept, path, fun, search, recorder)
             save = _keep(path, fun, settings, search, recorder, stack, is_new=kept is None)
         early_exit = _run(search, recorder, advance, settings.callback, interrupts, save)
     result = Result()
@@ -120,11 +120,11 @@ def _run(
     return ""
 
 
-def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer) -> None:
+def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer, *, keyed: bool) -> None:
     """Ask for one generation, evaluate it and tell its values."""
     X = optimizer.ask()
     with interrupts.allowed:
-        values = evaluate(X)
+        values = evaluate(X, optimizer.key if keyed else None)
     optimizer.tell(X, values)
 
 
@@ -145,12 +145,22 @@ def _with_choices_of(kept: dict[str, Any], settings: RunSettings) -> RunSettings
     return settings
 
 
-def _restore(kept: dict[str, Any], path: str | os.PathLike[str], search: Search, recorder: Recorder) -> None:
+def _restore(
+    kept: dict[str, Any],
+    path: str | os.PathLike[str],
+    fun: Function,
+    search: Search,
+    recorder: Recorder,
+) -> None:
     """Continue the run ``kept`` in a file, if its settings are the same."""
     with restoring(path):
         search.check_same(kept["search"], path)
         search.restore(kept["search"])
         recorder.restore(kept["history"])
+        if ("state" in kept["fun"]) != has_state(fun):
+            raise ValueError(f"fun must have get_state and set_state exactly if it had them in {path}")
+        if has_state(fun):
+            cast("Any", fun).set_state(kept["fun"]["state"])
 
 
 def _keep(
@@ -165,11 +175,12 @@ def _keep(
 ) -> Callable[[], None]:
     """Write the checkpoint now, if it ``is_new``, and at the end; return a function that does so when due."""
     described = _described(fun, settings)
-    file = RunFile(
-        path,
-        settings.checkpoint_every,
-        lambda: {"fun": described, "search": search.state(), "history": recorder.columns()},
-    )
+
+    def snapshot() -> dict[str, Any]:
+        state = {"state": cast("Any", fun).get_state()} if has_state(fun) else {}
+        return {"fun": described | state, "search": search.state(), "history": recorder.columns()}
+
+    file = RunFile(path, settings.checkpoint_every, snapshot)
     if is_new:
         file.save()  # a path that cannot be written to is an error now, and a warning later
     stack.push(file.save_at_end)

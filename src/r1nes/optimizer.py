@@ -17,6 +17,7 @@ from r1nes.plateaus import with_sigma_adjusted
 from r1nes.points import Points, first_distribution
 from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
+from r1nes.sampling.keys import Key, key_of
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings, takes
 from r1nes.stopping import Stopping
@@ -176,6 +177,16 @@ class Optimizer:
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
         return self._stopping.reasons(self.counts.nfev)
+
+    @property
+    def key(self) -> Key:
+        """The number and the seed of the generation that ``ask`` returns: what its evaluations may share.
+
+        They follow from the seed of the run, so a resumed run has the same ones.
+        """
+        if self.settings.asynchronous:
+            raise ValueError("key needs asynchronous=False: points of several generations mix")
+        return key_of(self.seed, self.counts.generation + 1)
 
     @property
     def mean(self) -> Array:

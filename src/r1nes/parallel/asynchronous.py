@@ -7,14 +7,14 @@ from collections import deque
 
 from r1nes.arrays import Array, host
 from r1nes.optimizer import Optimizer
-from r1nes.parallel.backend import UNKNOWN, Backend, Lost, RetryPolicy, Ticket
+from r1nes.parallel.backend import UNKNOWN, Backend, Batch, Lost, RetryPolicy, Ticket
 from r1nes.parallel.interrupts import Interrupts
 
 
 class AsynchronousLoop:
     """Keeps every worker of ``backend`` busy with points of an asynchronous Optimizer."""
 
-    def __init__(self, backend: Backend[Array], interrupts: Interrupts, policy: RetryPolicy) -> None:
+    def __init__(self, backend: Backend[Batch], interrupts: Interrupts, policy: RetryPolicy) -> None:
         """Start without any evaluation under way."""
         self._backend, self._interrupts, self._policy = backend, interrupts, policy
         self._optimizer: Optimizer | None = None
@@ -59,4 +59,4 @@ class AsynchronousLoop:
             if not self._queue:
                 self._queue.extend((x, 0) for x in optimizer.ask())
             x, losses = self._queue.popleft()
-            self._under_way[self._backend.submit(host(x[None]))] = optimizer, x, losses
+            self._under_way[self._backend.submit(Batch(host(x[None])))] = optimizer, x, losses

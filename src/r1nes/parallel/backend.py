@@ -7,12 +7,13 @@ worker crashed, exceeded its timeout or was disconnected.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from r1nes.arrays import Array
 from r1nes.parallel.errors import EvaluationsLost
+from r1nes.sampling.keys import Key
 
 PAUSE = 0.1  # seconds before the second attempt, twice as long before the third, and so on
 START = 600.0  # seconds that a process may take to start, before its first evaluation has a timeout
@@ -32,9 +33,16 @@ class Lost:
     reason: str
 
 
+class Batch(NamedTuple):
+    """Points to evaluate, and the key of their generation if ``fun`` takes it."""
+
+    points: Array
+    key: Key | None = None
+
+
 Outcome = list[float] | Lost
 Ticket = int
-Work = TypeVar("Work", contravariant=True)  # the points to evaluate, or for replicas their row numbers
+Work = TypeVar("Work", contravariant=True)  # a Batch, or for replicas row numbers
 
 
 class Backend(Protocol[Work]):

@@ -37,5 +37,7 @@ def asynchronous(
             f"asynchronous=True needs workers that take one point each: processes, threads, an Executor or a "
             f"Dask client; got workers={workers!r}, vectorized={vectorized}"
         )
+    if settings.keyed:
+        raise ValueError("keyed must be False with asynchronous=True: points of several generations mix")
     with backend_for(workers, objective, settings.timeout) as backend:
         yield AsynchronousLoop(backend, interrupts, RetryPolicy(objective.nan_on_failure, settings.retries))

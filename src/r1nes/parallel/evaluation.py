@@ -13,24 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r1nes.arguments import count
-from r1nes.arrays import Array, ArrayType, host
-from r1nes.parallel.backend import Backend, Lost, RetryPolicy, Ticket
+from r1nes.arrays import Array, host
+from r1nes.parallel.backend import Backend, Batch, Lost, RetryPolicy, Ticket
 from r1nes.parallel.dask import DaskConnection
 from r1nes.parallel.executors import dask_backend, executor_backend
-from r1nes.parallel.objective import Function, Objective
+from r1nes.parallel.objective import Function, Objective, has_state, takes_key
 from r1nes.parallel.processes import ProcessBackend
+from r1nes.sampling.keys import Key
+from r1nes.settings import RunSettings
 
 Map = Callable[[Callable[[Array], float], Iterable[Array]], Iterable[float]]
-Evaluate = Callable[[Array], Array]
+Evaluate = Callable[[Array, Key | None], Array]  # points and the key of their generation → values
 Rows = NDArray[np.intp]
 
 
-def objective_of(fun: Function, args: tuple[Any, ...], on_failure: str, array_type: ArrayType) -> Objective:
-    """Return ``fun`` in the form that workers call; its points are of ``array_type``."""
+def objective_of(fun: Function, settings: RunSettings) -> Objective:
+    """Return ``fun`` in the form that workers call."""
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {fun!r}")
-    other_than_numpy = None if array_type.library == "numpy" else array_type
-    return Objective(fun, args, nan_on_failure=on_failure == "worst", array_type=other_than_numpy)
+    if settings.keyed and not takes_key(fun):
+        raise TypeError(f"keyed=True needs a fun that takes the keyword argument key, got {fun!r}")
+    if has_state(fun) and not (settings.vectorized or _is_one(settings.workers)):
+        raise ValueError(
+            "workers must be 1 for a fun with get_state and set_state, because that of other processes would "
+            f"be lost; got {settings.workers!r}"
+        )
+    array_type = None if settings.array_type.library == "numpy" else settings.array_type
+    return Objective(fun, settings.args, nan_on_failure=settings.on_failure == "worst", array_type=array_type)
 
 
 @contextmanager
@@ -57,7 +66,7 @@ def evaluator(
 
 
 @contextmanager
-def backend_for(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Backend[Array]]:
+def backend_for(workers: Any, objective: Objective, timeout: float | None) -> Iterator[Backend[Batch]]:
     """Yield the backend for ``workers``; leaving the context ends the processes or threads it started."""
     with ExitStack() as stack:
         backend = _backend(workers, objective, timeout, stack)
@@ -65,7 +74,7 @@ def backend_for(workers: Any, objective: Objective, timeout: float | None) -> It
         yield backend
 
 
-def _backend(workers: Any, objective: Objective, timeout: float | None, stack: ExitStack) -> Backend[Array]:
+def _backend(workers: Any, objective: Objective, timeout: float | None, stack: ExitStack) -> Backend[Batch]:
     if isinstance(workers, str):
         if timeout is not None:
             raise ValueError("timeout needs processes or an Executor: a thread cannot be killed")
@@ -85,17 +94,18 @@ def _backend(workers: Any, objective: Objective, timeout: float | None, stack: E
     return ProcessBackend(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
 
 
-def _evaluate_by_map(map_: Map, objective: Objective, points: Array) -> Array:
-    return np.array(list(map_(objective.value, host(points))), dtype=np.float64)
+def _evaluate_by_map(map_: Map, objective: Objective, points: Array, key: Key | None) -> Array:
+    value = objective.value if key is None else partial(objective.value, key=key)
+    return np.array(list(map_(value, host(points))), dtype=np.float64)
 
 
 def _evaluate_in_parallel(
-    backend: Backend[Array], policy: RetryPolicy, points: Array, *, one_by_one: bool
+    backend: Backend[Batch], policy: RetryPolicy, points: Array, key: Key | None, *, one_by_one: bool
 ) -> Array:
     points = host(points)
 
     def submit(rows: Rows) -> Ticket:
-        return backend.submit(points[rows[0] : rows[-1] + 1])
+        return backend.submit(Batch(points[rows[0] : rows[-1] + 1], key))
 
     n = len(points)
     return evaluate_with_retries(n, n if one_by_one else backend.workers, submit, backend, policy)
@@ -138,6 +148,10 @@ def evaluate_with_retries(
     if missing.size:
         values[missing] = policy.final_values(missing.size, n, reason)
     return values
+
+
+def _is_one(workers: Any) -> bool:
+    return isinstance(workers, int) and workers == 1
 
 
 def _threads(workers: str) -> int:

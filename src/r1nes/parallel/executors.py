@@ -10,8 +10,17 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from contextlib import contextmanager
 from typing import Any, Generic
 
-from r1nes.arrays import Array
-from r1nes.parallel.backend import LONGEST_WAIT, PAUSE, SILENCE, UNKNOWN, Lost, Outcome, Ticket, Work
+from r1nes.parallel.backend import (
+    LONGEST_WAIT,
+    PAUSE,
+    SILENCE,
+    UNKNOWN,
+    Batch,
+    Lost,
+    Outcome,
+    Ticket,
+    Work,
+)
 from r1nes.parallel.dask import DaskConnection
 from r1nes.parallel.objective import Objective, values_in
 
@@ -110,30 +119,32 @@ class FuturesBackend(Generic[Work]):
 
 def executor_backend(
     executor: Executor, objective: Objective, timeout: float | None
-) -> FuturesBackend[Array]:
+) -> FuturesBackend[Batch]:
     """Return a backend that submits to ``executor``."""
 
     def count() -> int:
         reported = getattr(executor, "_max_workers", getattr(executor, "num_workers", None))
         return reported if isinstance(reported, int) else UNKNOWN
 
-    def start(points: Array) -> Future[Any]:
-        return executor.submit(objective.reply, points)
+    def start(batch: Batch) -> Future[Any]:
+        return executor.submit(objective.reply, *batch)
 
     return FuturesBackend(count, start, timeout)
 
 
 def dask_backend(
     connection: DaskConnection, objective: Objective, timeout: float | None
-) -> FuturesBackend[Array]:
+) -> FuturesBackend[Batch]:
     """Return a backend that submits to the Dask cluster behind ``connection``."""
 
     def count() -> int:
         return max(1, sum(connection.client.nthreads().values()))
 
-    def start(points: Array) -> Future[Any]:
-        scattered = connection.client.scatter(points, hash=False)  # apart from the task, as Dask advises
-        return connection.submit(objective.reply, scattered)
+    def start(batch: Batch) -> Future[Any]:
+        scattered = connection.client.scatter(
+            batch.points, hash=False
+        )  # apart from the task, as Dask advises
+        return connection.submit(objective.reply, scattered, batch.key)
 
     return FuturesBackend(count, start, timeout, connection=connection)
 

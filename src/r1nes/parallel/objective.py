@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 import traceback
@@ -13,6 +14,7 @@ import numpy as np
 
 from r1nes.arrays import Array, ArrayType, copied, host
 from r1nes.parallel.errors import ObjectiveError
+from r1nes.sampling.keys import Key
 
 Function = Callable[..., Any]
 Reply = list[float] | Exception  # from a worker: the values, or the exception that fun raised
@@ -22,7 +24,8 @@ Reply = list[float] | Exception  # from a worker: the values, or the exception t
 class Objective:
     """The user's function with its extra arguments.
 
-    ``fun`` receives copies, so it may modify its argument.
+    ``fun`` receives copies, so it may modify its argument. The ``key`` that methods take is that of the
+    generation; None if ``fun`` does not want it.
 
     Attributes:
         fun: The function.
@@ -36,18 +39,18 @@ class Objective:
     nan_on_failure: bool = False
     array_type: ArrayType | None = None
 
-    def value(self, x: Array) -> float:
+    def value(self, x: Array, key: Key | None = None) -> float:
         """Return the value of one point."""
-        return self.values(x[None])[0]
+        return self.values(x[None], key)[0]
 
-    def values(self, points: Array) -> list[float]:
+    def values(self, points: Array, key: Key | None = None) -> list[float]:
         """Return the values of the rows of ``points``, one call each; ``fun`` may keep and modify a row."""
-        fun, args = self.fun, self.args
+        fun, args, keyed = self.fun, self.args, _keyed(key)
         points = points.copy() if self.array_type is None else copied(points)
         values: list[float] = []
         for x in points if self.array_type is None else self.array_type.array(points):
             try:
-                value = fun(x, *args)
+                value = fun(x, *args, **keyed)
             except Exception:
                 if not self.nan_on_failure:
                     raise
@@ -55,9 +58,9 @@ class Objective:
             values.append(value if isinstance(value, float) else _number(value))  # np.float64 is a float
         return values
 
-    def values_at_once(self, points: Array) -> Array:
+    def values_at_once(self, points: Array, key: Key | None = None) -> Array:
         """Return the values of the rows of ``points`` from a single call of a vectorized ``fun``."""
-        values = host(self.fun(copied(points), *self.args))
+        values = host(self.fun(copied(points), *self.args, **_keyed(key)))
         n = len(points)
         if values.shape not in ((n,), (n, 1)) or values.dtype.kind not in "fiub":
             raise TypeError(
@@ -66,30 +69,45 @@ class Objective:
             )
         return values.reshape(n)
 
-    def evaluate(self, points: Array) -> Array:
+    def evaluate(self, points: Array, key: Key | None = None) -> Array:
         """Return the values of the rows of ``points`` in this process; raise ObjectiveError if one fails."""
         try:
-            return np.asarray(self.values(points))
+            return np.asarray(self.values(points, key))
         except Exception as error:
             raise ObjectiveError(error) from error
 
-    def evaluate_at_once(self, points: Array) -> Array:
+    def evaluate_at_once(self, points: Array, key: Key | None = None) -> Array:
         """Return the same from a single call of a vectorized ``fun``."""
         try:
-            return self.values_at_once(points)
+            return self.values_at_once(points, key)
         except Exception as error:
             raise ObjectiveError(error) from error
 
-    def reply(self, points: Array) -> Reply:
+    def reply(self, points: Array, key: Key | None = None) -> Reply:
         """Return the values of ``points``, or the exception that ``fun`` raised.
 
         Workers call this. It returns exceptions of ``fun``, so any exception that is raised comes from the
         worker or from the connection to it.
         """
         try:
-            return self.values(points)
+            return self.values(points, key)
         except Exception as error:
             return _picklable(error)
+
+
+def takes_key(fun: Function) -> bool:
+    """Return whether ``fun`` accepts the keyword argument ``key``; True if it does not tell."""
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    named = (each.name == "key" and each.kind is not each.POSITIONAL_ONLY for each in parameters)
+    return any(named) or any(each.kind is each.VAR_KEYWORD for each in parameters)
+
+
+def has_state(fun: Function) -> bool:
+    """Return whether ``fun`` has a state of its own, which belongs into the checkpoint."""
+    return callable(getattr(fun, "get_state", None)) and callable(getattr(fun, "set_state", None))
 
 
 def values_in(reply: Reply) -> list[float]:
@@ -99,6 +117,11 @@ def values_in(reply: Reply) -> list[float]:
     if not isinstance(reply, list):
         raise TypeError(f"a worker must reply with a list of values or an exception, got {reply!r}")
     return reply
+
+
+def _keyed(key: Key | None) -> dict[str, Key]:
+    """Return the keyword argument that ``fun`` takes beside its point."""
+    return {} if key is None else {"key": key}
 
 
 def _number(value: Any) -> float:

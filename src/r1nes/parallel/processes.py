@@ -20,8 +20,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-from r1nes.arrays import Array
-from r1nes.parallel.backend import LONGEST_WAIT, START, Lost, Outcome, Ticket
+from r1nes.parallel.backend import LONGEST_WAIT, START, Batch, Lost, Outcome, Ticket
 from r1nes.parallel.objective import Objective, Reply, values_in
 
 
@@ -35,7 +34,7 @@ class ProcessBackend:
         """Start the processes with ``objective``, so that only points and values travel afterwards."""
         self._objective, self._timeout = objective, timeout
         self._tickets = itertools.count()
-        self._queue: deque[tuple[Ticket, Array]] = deque()
+        self._queue: deque[tuple[Ticket, Batch]] = deque()
         self._processes: list[_WorkerProcess] = []
         try:
             for _ in range(workers):
@@ -49,8 +48,8 @@ class ProcessBackend:
         """The number of processes."""
         return len(self._processes)
 
-    def submit(self, work: Array) -> Ticket:
-        """Queue the points ``work`` for the next free process."""
+    def submit(self, work: Batch) -> Ticket:
+        """Queue ``work`` for the next free process."""
         ticket = next(self._tickets)
         self._queue.append((ticket, work))
         self._assign()
@@ -59,8 +58,8 @@ class ProcessBackend:
     def _assign(self) -> None:
         for process in self._processes:
             if self._queue and process.ticket is None:
-                ticket, points = self._queue.popleft()
-                process.start(ticket, points, self._timeout)
+                ticket, batch = self._queue.popleft()
+                process.start(ticket, batch, self._timeout)
 
     def collect(self) -> list[tuple[Ticket, Outcome]]:
         """Wait until a process finishes its task, crashes or exceeds its timeout, or becomes ready."""
@@ -112,13 +111,13 @@ class _WorkerProcess:
         self._ready = False
         self._seconds = math.inf  # for the current task
 
-    def start(self, ticket: Ticket, points: Array, timeout: float | None) -> None:
+    def start(self, ticket: Ticket, batch: Batch, timeout: float | None) -> None:
         self.ticket = ticket
-        self._seconds = math.inf if timeout is None else timeout * len(points)
+        self._seconds = math.inf if timeout is None else timeout * len(batch.points)
         seconds = self._seconds if self._ready or timeout is None else max(START, self._seconds)
         self.deadline = time.monotonic() + seconds
         with suppress(OSError):  # the process has crashed since; its pipe will report that
-            self.pipe.send((ticket, points))
+            self.pipe.send((ticket, batch))
 
     @property
     def overdue(self) -> str:
@@ -173,8 +172,8 @@ def _serve(pipe: Any, objective: Objective) -> None:
     with suppress(EOFError, OSError):  # from the pipe; exceptions of fun are replies
         pipe.send((None, []))  # it is ready
         while True:
-            ticket, points = pipe.recv()
-            reply: Reply = objective.reply(points)
+            ticket, batch = pipe.recv()
+            reply: Reply = objective.reply(*batch)
             if os.getpid() != process:
                 os._exit(1)  # a process that fun has forked must not answer as well
             pipe.send((ticket, reply))

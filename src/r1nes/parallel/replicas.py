@@ -32,6 +32,7 @@ from r1nes.parallel.evaluation import Evaluate, Rows, evaluate_with_retries
 from r1nes.parallel.executors import FuturesBackend, losses_ignored
 from r1nes.parallel.objective import Objective, Reply, values_in
 from r1nes.restarts import Search
+from r1nes.sampling.keys import Key
 from r1nes.storage import checkpoint
 from r1nes.strategies import Method
 
@@ -102,10 +103,11 @@ class _Driver:
         self._reassigned = False  # whether Dask has moved tasks of this generation to other workers
         self._places: list[str] = []  # the addresses of the workers, once per thread
         self._turn = 0  # the place that the next task is meant for
+        self._key: Key | None = None  # of the generation, if fun takes it
         self._refreshed = -math.inf
         self._fingerprint: bytes | None = None  # of the driver's state, in generations that compare
 
-    def evaluate(self, points: Array) -> Array:
+    def evaluate(self, points: Array, key: Key | None) -> Array:
         """Return the values of ``points``, which must be those of the last ``ask``: workers draw them too."""
         if self._step % SNAPSHOT_EVERY == 0:
             self._take_snapshot()
@@ -114,7 +116,7 @@ class _Driver:
         if time.monotonic() - self._refreshed >= REFRESH:
             with losses_ignored() if self._places else nullcontext():
                 self._look_for_workers()
-        self._turn = 0
+        self._turn, self._key = 0, key
         self._reassigned = False
         backend = self._backend
         values = evaluate_with_retries(len(points), backend.workers, backend.submit, backend, self._policy)
@@ -148,7 +150,7 @@ class _Driver:
             since, snapshot = self._snapshot_step, self._scattered_snapshot()
         log = [self._log[step] for step in range(since, self._step)]
         check = self._fingerprint is not None
-        task = self._run, self._step, log, int(rows[0]), int(rows[-1]) + 1, check, snapshot
+        task = self._run, self._step, log, int(rows[0]), int(rows[-1]) + 1, self._key, check, snapshot
         return self._connection.submit(_evaluate, *task, workers=[address], allow_other_workers=True)
 
     def _scattered_snapshot(self) -> Any:
@@ -215,7 +217,7 @@ _lock = threading.Lock()  # a worker may have several threads
 
 
 def _evaluate(
-    run: str, step: int, log: list[bytes], start: int, stop: int, check: bool, snapshot: Any
+    run: str, step: int, log: list[bytes], start: int, stop: int, key: Key | None, check: bool, snapshot: Any
 ) -> _Answer:
     """Evaluate rows ``start`` to ``stop`` − 1 of generation ``step`` with this worker's replica."""
     from distributed import get_worker
@@ -226,7 +228,7 @@ def _evaluate(
         if replica is None:
             return address, None, None
         points, state = replica.points[start:stop], replica.fingerprint() if check else None
-    return address, replica.objective.reply(points), state
+    return address, replica.objective.reply(points, key), state
 
 
 def _replica_at(run: str, step: int, log: list[bytes], snapshot: Any) -> _Replica | None:

@@ -29,6 +29,13 @@ class RunSettings(Settings):
     vectorized: bool = keyword(
         "Whether fun takes a whole generation as an (n, d) array and returns n values.", flag, False
     )
+    keyed: bool = keyword(
+        "Whether fun takes the keyword argument key, with key.generation, counted from 1, and key.seed, the "
+        "same for all points of a generation and in a resumed run: for batches and simulators whose random "
+        "numbers a generation shares.",
+        flag,
+        False,
+    )
     workers: Any = keyword(
         'Where points are evaluated: a number of processes, -1 for one per core, "threads:4", any '
         "concurrent.futures Executor, a Dask Client, r1nes.Replicas, or a callable like map. The run is the "
