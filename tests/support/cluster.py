@@ -37,7 +37,11 @@ class Proxy:
                 if self.is_down:
                     outer.close()
                     continue
-                inner = socket.create_connection(("127.0.0.1", self._target))
+                try:
+                    inner = socket.create_connection(("127.0.0.1", self._target))
+                except ConnectionError:  # nobody is there any more
+                    outer.close()
+                    continue
                 self._sockets += [outer, inner]
                 for source, sink in ((outer, inner), (inner, outer)):
                     threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()
@@ -80,6 +84,7 @@ class Cluster:
     address: str = ""
     proxies: list[Proxy] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    scheduler: subprocess.Popen[bytes] | None = None
 
     def traffic(self) -> int:
         """Bytes sent so far, in both directions."""
@@ -92,10 +97,14 @@ class Cluster:
         options = ["--listen-address", listen, "--contact-address", contact, "--nthreads", "1", "--no-nanny"]
         self.workers.append(self._process("dask_worker", self.address, *options))
 
+    def add_nanny(self) -> None:
+        """Start a nanny: it starts a worker with one thread, and another one whenever that is killed."""
+        self.workers.append(self._process("dask_worker", self.address, "--nthreads", "1", "--nanny"))
+
     def start_scheduler(self) -> None:
         """Start the scheduler; call it once, before workers are added."""
         port = _free_port()
-        self._process("dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
+        self.scheduler = self._process("dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
         self.address = self._proxied(port)
         _wait_for(port)
 

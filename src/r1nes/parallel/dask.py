@@ -1,9 +1,13 @@
 """The connection to a Dask cluster, which may break at any time, even in the middle of a request.
 
-Dask reconnects by itself and cancels the tasks under way. It does not recover from two kinds of failure, and
-both would leave the run waiting forever: a break while a value is being fetched, which Dask's Executor
-ignores, and a break of the new connection while it is being established, after which the client no longer
-receives any updates from the scheduler.
+Dask reconnects by itself and cancels the tasks under way. It does not recover from three kinds of failure,
+each of which would leave the run waiting forever:
+
+- a break while a value is being fetched, which Dask's Executor ignores;
+- a break of the new connection while it is being established, after which the client no longer receives any
+  updates from the scheduler;
+- the death of all workers at once, after which the scheduler keeps a task that was meant for one of them in
+  the state ``no-worker``, even when others have taken their places (dask/distributed#7346).
 """
 
 from __future__ import annotations
@@ -64,24 +68,26 @@ class DaskConnection:
         while self._client.status == "connecting" and time.monotonic() < deadline:
             time.sleep(0.05)
 
-    def replace_disconnected(self, futures: Iterable[Future[Any]]) -> bool:
-        """Replace the client if the scheduler lacks any of the tasks ``futures``, which would never end.
+    def unfinishable(self, futures: Iterable[Future[Any]]) -> tuple[list[Future[Any]], str]:
+        """Return those of ``futures`` that would never end, and why.
 
-        Returns:
-            Whether the client was replaced.
+        If the scheduler lacks any of them, the client no longer receives updates and is replaced.
         """
-        keys, given = [self._keys[future] for future in futures], self._given
+        keys, given = {future: self._keys[future] for future in futures}, self._given
         try:
             client = self.client
-            states = client.sync(client.scheduler.get_task_status, keys=keys)
-            if None not in states.values():
-                return False
-            successor = type(given)(self._address, security=given.security, set_as_default=False)
+            states = client.sync(client.scheduler.get_task_status, keys=list(keys.values()))
+            if None in states.values():
+                successor = type(given)(self._address, security=given.security, set_as_default=False)
+                self.close()
+                self._client = successor
+                return list(keys), "the scheduler did not have the task"
+            if "no-worker" in states.values() and client.nthreads():
+                stranded = [future for future, key in keys.items() if states[key] == "no-worker"]
+                return stranded, "the scheduler kept the task for a worker that is gone"
         except OSError:  # no connection at the moment: Dask reconnects, or reports that it cannot
-            return False
-        self.close()
-        self._client = successor
-        return True
+            pass
+        return [], ""
 
     def close(self) -> None:
         """Close the client if it is a replacement."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from typing import Any, Generic
@@ -34,6 +34,7 @@ class FuturesBackend(Generic[Work]):
         timeout: Seconds without any value after which all tasks count as lost.
         read: Returns the outcome in a worker's reply.
         connection: The connection that ``start`` submits to, if the workers are those of a Dask cluster.
+        refresh: Called before lost work is submitted again.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class FuturesBackend(Generic[Work]):
         timeout: float | None,
         read: Callable[[Any], Outcome] = values_in,
         connection: DaskConnection | None = None,
+        refresh: Callable[[], None] = lambda: None,
     ) -> None:
         """Submit nothing yet."""
         self._count, self._start, self._timeout, self._read = count, start, timeout, read
-        self._connection = connection
+        self._connection, self._refresh = connection, refresh
         self._workers = 1
         self._tickets = itertools.count()
         self._under_way: dict[Future[Any], Ticket] = {}
@@ -78,9 +80,11 @@ class FuturesBackend(Generic[Work]):
         deadline = math.inf if self._timeout is None else time.monotonic() + self._timeout
         while not (done := self._wait_until(deadline)):
             if time.monotonic() >= deadline:
-                return self._give_up(f"no value arrived within {self._timeout} s")
-            if self._connection is not None and self._connection.replace_disconnected(self._under_way):
-                return self._give_up("the scheduler did not have the task")
+                return self._give_up(f"no value arrived within {self._timeout} s", self._under_way)
+            if self._connection is not None:
+                futures, reason = self._connection.unfinishable(self._under_way)
+                if futures:
+                    return self._give_up(reason, futures)
         return [(self._under_way.pop(future), self._outcome(future)) for future in done]
 
     def _wait_until(self, deadline: float) -> set[Future[Any]]:
@@ -88,11 +92,11 @@ class FuturesBackend(Generic[Work]):
         patience = min(deadline - time.monotonic(), LONGEST_WAIT if self._connection is None else SILENCE)
         return wait(self._under_way, patience, FIRST_COMPLETED).done
 
-    def _give_up(self, reason: str) -> list[tuple[Ticket, Outcome]]:
-        outcomes: list[tuple[Ticket, Outcome]] = [
-            (ticket, Lost(reason)) for ticket in self._under_way.values()
-        ]
-        self.end()
+    def _give_up(self, reason: str, futures: Iterable[Future[Any]]) -> list[tuple[Ticket, Outcome]]:
+        outcomes: list[tuple[Ticket, Outcome]] = []
+        for future in list(futures):
+            future.cancel()
+            outcomes.append((self._under_way.pop(future), Lost(reason)))
         return outcomes
 
     def _outcome(self, future: Future[Any]) -> Outcome:
@@ -109,6 +113,7 @@ class FuturesBackend(Generic[Work]):
         time.sleep(losses * PAUSE)
         if self._connection is not None:
             self._connection.wait_until_reconnected()
+        self._refresh()
 
     def end(self) -> None:
         """Cancel the tasks; the workers belong to the caller."""

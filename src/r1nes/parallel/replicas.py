@@ -26,7 +26,15 @@ import numpy as np
 from r1nes.arguments import count, positive
 from r1nes.arrays import Array
 from r1nes.extras import needs
-from r1nes.parallel.backend import KEPT_REPLICAS, REFRESH, SNAPSHOT_EVERY, Lost, Outcome, RetryPolicy
+from r1nes.parallel.backend import (
+    KEPT_REPLICAS,
+    RECONNECTION,
+    REFRESH,
+    SNAPSHOT_EVERY,
+    Lost,
+    Outcome,
+    RetryPolicy,
+)
 from r1nes.parallel.dask import DaskConnection
 from r1nes.parallel.evaluation import Evaluate, Rows, evaluate_with_retries
 from r1nes.parallel.executors import FuturesBackend, losses_ignored
@@ -90,7 +98,12 @@ class _Driver:
         self._owner, self._objective, self._search, self._policy = owner, objective, search, policy
         self._connection = DaskConnection(client)
         self._backend = FuturesBackend(
-            lambda: len(self._places), self._start, timeout, self._read, self._connection
+            lambda: len(self._places),
+            self._start,
+            timeout,
+            self._read,
+            self._connection,
+            self._look_for_others,
         )
         self._run = uuid.uuid4().hex[:12]
         self._step = 0  # the generation being evaluated, counted from 0
@@ -131,11 +144,16 @@ class _Driver:
         oldest = self._step - SNAPSHOT_EVERY
         self._log = {step: values for step, values in self._log.items() if step >= oldest}
 
-    def _look_for_workers(self) -> None:
+    def _look_for_others(self) -> None:
+        """Find the workers that have taken the places of lost ones; wait for a while if there are none."""
+        with losses_ignored():
+            self._look_for_workers(RECONNECTION)
+
+    def _look_for_workers(self, patience: float | None = None) -> None:
         client = self._connection.client
         threads = client.nthreads()
         if not threads:
-            client.wait_for_workers(1)
+            client.wait_for_workers(1, timeout=patience)
             threads = client.nthreads()
         self._places = [address for address, n in threads.items() for _ in range(n)]
         self._reached = {address: step for address, step in self._reached.items() if address in threads}
