@@ -32,8 +32,8 @@ class Box:
     ``lower`` and ``upper`` are the bounds of the free variables.
     """
 
-    def __init__(self, lower: Array, upper: Array, sigma: float) -> None:
-        """Create a box from two vectors with lower ≤ upper; ``sigma`` is the initial step size."""
+    def __init__(self, lower: Array, upper: Array, sigma: float | Array) -> None:
+        """Create a box from vectors with lower ≤ upper; ``sigma`` is σ₀, of all free variables or of each."""
         self._free = free = lower < upper
         self._fixed = lower[~free]  # their values
         self._order = np.argsort(np.concatenate([np.flatnonzero(free), np.flatnonzero(~free)]))

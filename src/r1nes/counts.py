@@ -66,3 +66,11 @@ class Counts:
         """Return the counts with that ``state``."""
         counts = {name.removeprefix("_"): value for name, value in state.items()}  # as format 2 had them
         return cls(**counts | {"best_x": array_type.array(counts["best_x"])})
+
+
+def only_nan(n: int, sigma: float) -> FloatingPointError:
+    """Return the error for generations of ``n`` points with only NaN."""
+    return FloatingPointError(
+        f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations in a row "
+        f"of {n} points, with σ = {sigma:.3g}"
+    )

@@ -29,7 +29,7 @@ class Recorder:
 
     def record(self, optimizer: Optimizer) -> None:
         """Record the last completed generation of ``optimizer``."""
-        counts, strategy = optimizer.counts, optimizer.strategy
+        counts, strategy, center = optimizer.counts, optimizer.strategy, optimizer.center
         ranked = counts.ranked.tolist()
         n = len(ranked)
         if math.isnan(ranked[-1]):
@@ -43,12 +43,13 @@ class Recorder:
             "max": ranked[n - 1],
             "ties": n - len(set(ranked[:n])),
             "noise": optimizer.noise_share,
-            "center": math.sqrt(float(strategy.mean.dot(strategy.mean))),
+            "center": math.sqrt(float(center.dot(center))),
             **strategy.scalars(),
         }
         if optimizer.settings.start.size == optimizer.settings.dim == 2:
-            (var1, cov12), (_, var2) = strategy.cov()
-            mean1, mean2 = host(strategy.mean)
+            scales = optimizer.settings.scales
+            (var1, cov12), (_, var2) = strategy.cov() * (1 if scales is None else np.outer(scales, scales))
+            mean1, mean2 = host(center)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
         self._names = self._names or list(row)
         self._numbers.extend([row[name] for name in self._names])

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, hosted
-from r1nes.counts import BLANK_GENERATIONS, Counts
+from r1nes.counts import Counts, only_nan
 from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.plateaus import with_sigma_adjusted
 from r1nes.points import Points, first_distribution
 from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
-from r1nes.sampling.keys import Key, key_of
+from r1nes.sampling.keys import Key
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings, takes
 from r1nes.stopping import Stopping
@@ -37,7 +37,7 @@ class Optimizer:
     Attributes:
         strategy: The current search distribution, with ``mean``, ``sigma``, ``stds()``, ``cov()`` and
             ``condition()``. With bounds, the distribution of points before they are folded into the box,
-            without the variables that the bounds fix.
+            without the variables that the bounds fix; with ``sigma0`` per variable, that of x/scales.
         settings: The ``Settings`` it was created with, defaults filled in.
         seed: The seed of the run, a ``SeedSequence``; pass it as ``rng`` to reproduce the run.
 
@@ -159,20 +159,15 @@ class Optimizer:
         if probing.seen or probing.always:
             self.strategy = self.strategy.heeding(probing.doubt())
         self.strategy = updated(self.strategy, noise, utilities)
-        adjusted = with_sigma_adjusted(
-            self.strategy, before, ranked, self.settings.sigma, probing, heeds_noise
-        )
-        self.strategy = self._points.capped(adjusted)
+        adjusted = self.strategy, before, ranked, self.settings.sigma, probing, heeds_noise
+        self.strategy = self._points.limited(with_sigma_adjusted(*adjusted))
         is_blank = self.counts.finish_generation(points, told, first, ranked)
         self._stopping.noise = probing.share if probing.doubt_begins else 0.0
         factor = self._stopping.observe(ranked, self.counts.generation, self.strategy)
         if factor > 1:
             self.strategy = self.strategy.widened(factor)
         if is_blank:
-            raise FloatingPointError(
-                f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations "
-                f"in a row of {self.popsize} points, with σ = {self.strategy.sigma:.3g}"
-            )
+            raise only_nan(self.popsize, self.strategy.sigma)
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
@@ -180,13 +175,8 @@ class Optimizer:
 
     @property
     def key(self) -> Key:
-        """The number and the seed of the generation that ``ask`` returns: what its evaluations may share.
-
-        They follow from the seed of the run, so a resumed run has the same ones.
-        """
-        if self.settings.asynchronous:
-            raise ValueError("key needs asynchronous=False: points of several generations mix")
-        return key_of(self.seed, self.counts.generation + 1)
+        """The number and the seed of the generation that ``ask`` returns: what its evaluations may share."""
+        return self._points.key(self.counts.generation + 1)
 
     @property
     def mean(self) -> Array:
@@ -194,7 +184,12 @@ class Optimizer:
 
         Under noise it is averaged over recent generations.
         """
-        return self._points.folded(copied(self.strategy.averaged_mean()))
+        return self._points.folded(self.strategy.averaged_mean())
+
+    @property
+    def center(self) -> Array:
+        """The mean of the free variables in the last generation, before it is folded into the bounds."""
+        return self._points.scaled(copied(self.strategy.mean))
 
     @property
     def stds(self) -> Array:

@@ -1,4 +1,8 @@
-"""From noise to points: the samples of a distribution, folded into the bounds."""
+"""From noise to points: the samples of a distribution, scaled and folded into the bounds.
+
+If σ₀ differs between variables, the distribution is one of x/scales, with scales = σ₀ divided by its
+geometric mean. So every method can begin with such a σ₀, whatever shapes it can represent.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from r1nes.arrays import Array, is_masked, zeros
+from r1nes.arrays import Array, copied, is_masked, zeros
 from r1nes.bounds import Box
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
+from r1nes.sampling.keys import Key, key_of
 from r1nes.sampling.orthogonal import first_of
 from r1nes.sampling.sources import source_of
 from r1nes.sampling.streaming import Stream
@@ -27,6 +32,8 @@ class Points:
         self._settings = settings
         box = _box(settings)
         self._box = None if box is None else box.on(settings.array_type)
+        scales = _scales(settings)
+        self._scales = None if scales is None else settings.array_type.array(scales)
         self.noise = source_of(
             settings.sampling,
             settings.seed,
@@ -65,8 +72,8 @@ class Points:
     def at(self, strategy: Strategy, noise: Any, out: Array | None = None) -> Array:
         """Return the points of ``noise``, one per row, folded into the box if there is one."""
         if self._box is None:
-            return strategy.sample(noise, out)
-        points = self._box.fold(strategy.sample(noise, None))
+            return self.scaled(strategy.sample(noise, out))
+        points = self._box.fold(self.scaled(strategy.sample(noise, None)))
         if out is None:
             return points
         out[:] = points
@@ -78,32 +85,67 @@ class Points:
         settings = self._settings
         return Stream(sample, self.noise, generation, settings.size, cast("Array", settings.x0), repeated)
 
+    def scaled(self, rows: Array) -> Array:
+        """Return points of the unbounded space for those of the distribution; NumPy arrays are changed."""
+        if self._scales is None:
+            return rows
+        if not isinstance(rows, np.ndarray):
+            return rows * self._scales
+        rows *= self._scales
+        return rows
+
     def folded(self, x: Array) -> Array:
-        """Return the point of the box for ``x``, a point of the unbounded space."""
+        """Return the point of the box for ``x``, a point of the distribution."""
+        x = self.scaled(copied(x))
         return x if self._box is None else self._box.fold(x[None])[0]
 
     def stds(self, strategy: Strategy) -> Array:
         """Return the standard deviation of each variable before the fold; 0 for those that are fixed."""
-        stds = strategy.stds()
+        stds = self.scaled(copied(strategy.stds()))
         if self._box is None:
             return stds
         n = self._settings.start.size - len(stds)
         return self._box.complete(stds[None], zeros((n,), stds))[0]
 
-    def capped(self, strategy: Strategy) -> Strategy:
-        """Return ``strategy``, no wider than the box."""
-        return strategy if self._box is None else strategy.capped(self._box.limits)
+    def limited(self, strategy: Strategy) -> Strategy:
+        """Return ``strategy`` no wider than the box, with σ not below ``min_sigma``, and its mean decayed."""
+        settings = self._settings
+        if self._box is not None:
+            limits = self._box.limits
+            strategy = strategy.capped(limits if self._scales is None else limits / self._scales)
+        if settings.weight_decay:
+            strategy = strategy.decayed(1 - settings.weight_decay)
+        sigma = strategy.sigma if settings.min_sigma else 0.0
+        return strategy.shrunk(sigma / settings.min_sigma) if sigma < settings.min_sigma else strategy
+
+    def key(self, generation: int) -> Key:
+        """Return the key of a ``generation``."""
+        if self._settings.asynchronous:
+            raise ValueError("key needs asynchronous=False: points of several generations mix")
+        return key_of(self._settings.seed, generation)
 
 
 def first_distribution(settings: Settings) -> Strategy:
     """Return the distribution with which a run begins."""
     mean, box = settings.start, _box(settings)
     setup = GaussianNoise(settings.seed, 1, mean.dtype).stream(SETUP)
-    first = settings.algorithm.start(mean if box is None else box.unfold(mean), settings.sigma, setup)
+    mean, scales = mean if box is None else box.unfold(mean), _scales(settings)
+    first = settings.algorithm.start(mean if scales is None else mean / scales, settings.sigma, setup)
     if settings.is_compiled and any(field.name == "compiled" for field in fields(first)):
         first = replace(first, compiled=True)
     return placed(first, settings.array_type)
 
 
 def _box(settings: Settings) -> Box | None:
-    return None if settings.edges is None else Box(*settings.edges, settings.sigma)
+    if settings.edges is None:
+        return None
+    scales = _scales(settings)
+    return Box(*settings.edges, settings.sigma * (1.0 if scales is None else scales))
+
+
+def _scales(settings: Settings) -> Array | None:
+    """Return the scales of the free variables."""
+    if settings.scales is None or settings.edges is None:
+        return settings.scales
+    low, high = settings.edges
+    return settings.scales[low < high]

@@ -193,7 +193,8 @@ def _start(settings: Settings, rng: np.random.Generator) -> Array:
     if edges is not None and np.isfinite(edges).all():
         start = rng.uniform(*edges)
     else:
-        start = host(settings.start) + settings.sigma * rng.standard_normal(settings.start.size)
+        steps = np.broadcast_to(np.asarray(settings.sigma0), settings.start.shape)
+        start = host(settings.start) + steps * rng.standard_normal(settings.start.size)
     start = start.astype(array_type.dtype)
     return array_type.array(start if edges is None else np.clip(start, *edges))  # float32 may round beyond
 

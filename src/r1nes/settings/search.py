@@ -23,9 +23,10 @@ from r1nes.arguments import (
 )
 from r1nes.arrays import Array, ArrayType, array_type_named, as_start, host
 from r1nes.arrays.compiled import choose
-from r1nes.bounds import BoundsLike, as_edges, default_sigma
+from r1nes.bounds import BoundsLike, as_edges
 from r1nes.probing import LEAST_PROBED, REPEATED
 from r1nes.sampling.gaussian import Seed, seed_sequence
+from r1nes.settings.step_size import positive_each, step_size_of
 from r1nes.strategies import Method, method_named, method_of, name_of
 
 
@@ -50,10 +51,11 @@ class Settings:
         "tensor or a JAX array to search on its device; points are then arrays of the same type.",
         default=MISSING,
     )
-    sigma0: float | None = keyword(
+    sigma0: ArrayLike | None = keyword(
         "The standard deviation of the first samples around x0: roughly the distance at which you expect the "
-        "optimum. By default 1, or 0.3 times the narrowest side of a finite box.",
-        optional(positive),
+        "optimum. A number, or a vector with one per variable; the search then measures each variable in "
+        "these units. By default 1, or 0.3 times the narrowest side of a finite box.",
+        optional(positive_each),
     )
     _: KW_ONLY
     method: str | Method | type[Method] | None = keyword(
@@ -90,6 +92,18 @@ class Settings:
         "Stop once the condition number of the covariance matrix exceeds this; by default, the limit of "
         "the method's arithmetic.",
         optional(positive),
+    )
+    min_sigma: float = keyword(
+        "The step size, the geometric mean of the standard deviations, does not fall below this. Such a run "
+        "does not converge: it ends by a target, a limit, stagnation or noise.",
+        at_least_zero,
+        0.0,
+    )
+    weight_decay: float = keyword(
+        "Each generation multiplies the mean by 1 - weight_decay, which pulls it towards 0. Values and the "
+        "best point are reported as evaluated.",
+        at_least_zero,
+        0.0,
     )
     asynchronous: bool = keyword(
         "Evaluate without waiting for the slowest point of a generation. This takes more evaluations, and "
@@ -131,7 +145,8 @@ class Settings:
     array_type: ArrayType = field(init=False)  # of x0, and so of all points
     algorithm: Method = field(init=False)  # the method as an object
     size: int = field(init=False)  # popsize
-    sigma: float = field(init=False)  # sigma0
+    sigma: float = field(init=False)  # sigma0, or its geometric mean
+    scales: Array | None = field(init=False)  # sigma0/sigma if it differs between variables, else None
     weights: Array = field(init=False)  # utilities
     edges: tuple[Array, Array] | None = field(init=False)  # bounds
     dim: int = field(init=False)  # the number of variables that bounds do not fix
@@ -160,8 +175,7 @@ class Settings:
         weights = self._weights(size).astype(start.dtype)
         self._set(weights=weights, utilities=None if self.utilities is None else weights)
         self._choose_probes()
-        sigma = default_sigma(edges) if self.sigma0 is None else self.sigma0
-        self._set(sigma=sigma, sigma0=sigma)
+        self._choose_sigma()
         seed = seed_sequence(self.rng)
         self._set(is_seeded=self.rng is not None, seed=seed, rng=seed)
         is_compiled, reason = choose(self.compiled, array_type, dim, self.max_evals)
@@ -176,6 +190,14 @@ class Settings:
         given = {name: getattr(self, name) for name in OF_METHOD if getattr(self, name) is not None}
         method = method_of(self.method, self.dim, given)
         self._set(algorithm=method, method=method, **dict.fromkeys(OF_METHOD))
+
+    def _choose_sigma(self) -> None:
+        sigma0, sigma, scales = step_size_of(self.sigma0, self.edges, self.start)
+        self._set(sigma0=sigma0, sigma=sigma, scales=scales)
+        if self.min_sigma > sigma:
+            raise ValueError(f"min_sigma must be at most sigma0, {sigma:.6g}, got {self.min_sigma!r}")
+        if self.weight_decay and (self.weight_decay >= 1 or self.edges is not None):
+            raise ValueError(f"weight_decay must be below 1, and 0 with bounds; got {self.weight_decay!r}")
 
     def _choose_probes(self) -> None:
         n, can = self.size, self.algorithm.heeds_noise and not self.asynchronous and self.size >= LEAST_PROBED
@@ -261,7 +283,8 @@ OF_METHOD = tuple(each.name for each in fields(Settings) if "of_method" in each.
 
 
 def renamed(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a checkpoint under the names that they have now."""
+    """Return the settings of a checkpoint under the names that they have now, with those that it lacks."""
+    plain = {"min_sigma": 0.0, "weight_decay": 0.0, **plain}
     if "sampling" in plain:
         return plain
     return {**plain, "sampling": plain.get("noise"), "noise": "auto"}

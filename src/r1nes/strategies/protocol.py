@@ -8,7 +8,8 @@ one moment of a run. To add your own, subclass both and pass ``method=MyMethod()
     Strategy.sigma      the step size σ          Strategy.update    noise and utilities → next distribution
     Strategy.stds       the standard deviations
 
-and, for bounded problems, ``Strategy.shrunk`` (or ``capped``). Without ``shrunk``, plateaus do not widen σ.
+and, for bounds and ``min_sigma``, ``Strategy.shrunk``. For ``weight_decay``, ``mean`` is a field, or
+``decayed`` is defined. Without ``shrunk``, plateaus do not widen σ.
 """
 
 from __future__ import annotations
@@ -92,11 +93,15 @@ class Strategy(ABC):
 
     def shrunk(self, factor: float) -> Self:
         """Return the same shape with σ divided by ``factor``; a factor below 1 widens it."""
-        raise TypeError(f"{type(self).__name__} must define shrunk({factor}) to be used with bounds")
+        raise TypeError(f"{type(self).__name__} must define shrunk({factor}) for bounds and min_sigma")
 
     def widened(self, factor: float) -> Self:
         """Return the same shape with σ multiplied by ``factor``; unchanged without ``shrunk``."""
         return self if type(self).shrunk is Strategy.shrunk else self.shrunk(1 / factor)
+
+    def decayed(self, factor: float) -> Self:
+        """Return the same shape with the mean multiplied by ``factor``."""
+        return replace(self, mean=factor * self.mean)
 
     def heeding(self, _: Doubt) -> Self:
         """Return the same distribution, with learning rates that suit the noise; unchanged by default."""

@@ -170,6 +170,11 @@ class RankKGaussian(Strategy):
         """Return the mean, averaged over recent generations under noise."""
         return self.pace.average if self.pace.eta < 1 else self.mean
 
+    def decayed(self, factor: float) -> Self:
+        """Return the same shape with the mean, and its average, multiplied by ``factor``."""
+        state = self.state._replace(mean=factor * self.mean)
+        return replace(self, state=state, pace=self.pace._replace(average=factor * self.pace.average))
+
     def heeding(self, doubt: Doubt) -> Self:
         """Return the same distribution, with rates that follow the signal as far as ``doubt`` says."""
         return replace(self, pace=self.pace._replace(doubt=tuple(doubt)))
