@@ -18,10 +18,15 @@ QUICK := -m "not slow and not arrays and not browser"
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper test check test-slow test-arrays test-browser docs lint kernels setup clean
+.PHONY: paper note test check test-slow test-arrays test-browser docs lint kernels setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
+
+note: setup  ## the figures and tables of docs/research/rknes.md and docs/paper.md, from recorded runs
+	$(BIN)/r1nes paper --full --no-run --out results/paper
+	$(BIN)/python benchmarks/ablation.py --no-run
+	$(BIN)/python docs/note.py
 
 test: setup  ## style, types, import rules and all tests except the slow ones
 	$(MAKE) --jobs 2 lint kernels
