@@ -36,7 +36,7 @@ def in_threads(function: Any, points: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "settings",
     [{"vectorized": True}, {"workers": 2}, {"workers": "threads:2"}, {"workers": in_threads}],
-    ids=str,
+    ids=["vectorized", "processes", "threads", "a map"],
 )
 def test_runs_are_the_same_wherever_points_are_evaluated(settings: dict[str, Any]) -> None:
     assert run(**settings).x.tobytes() == run().x.tobytes()

@@ -125,9 +125,13 @@ class TestTell:
             (
                 lambda X, f: (X, f.astype(complex)),
                 TypeError,
-                "values must be real numbers, got dtype complex",
+                "values must hold real numbers, got dtype complex",
             ),
-            (lambda X, f: (X, [None for _ in f]), TypeError, "values must be real numbers, got dtype object"),
+            (
+                lambda X, f: (X, [None for _ in f]),
+                TypeError,
+                "values must hold real numbers, got dtype object",
+            ),
         ],
     )
     def test_points_other_than_the_last_ask_are_refused_and_change_nothing(

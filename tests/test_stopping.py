@@ -138,7 +138,8 @@ def test_float32_stops_too() -> None:
 def test_success_means_the_target_or_else_convergence(reasons: list[str], has_target: bool) -> None:
     stop = dict.fromkeys(reasons, 1.0)
     expected = "ftarget" in stop if has_target else bool({"xtol", "ftol"} & stop.keys())
-    assert succeeded(stop, 1e-8 if has_target else None) == expected
+    assert succeeded(stop, 1e-8 if has_target else None, 1e-9) == expected
+    assert not succeeded(stop, None, math.inf)
     assert describe(stop).count("= 1)") == len(reasons)
 
 

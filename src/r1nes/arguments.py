@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from numbers import Real
@@ -59,13 +60,41 @@ FOREIGN = {
     "verbose": "callback",
 }
 REMARKS = {"callback": ", which can show the progress of a run"}
+LONGEST = 60  # characters of a value in an error message
+
+
+def shown(value: object) -> str:
+    """Return ``value`` as an error message shows it: not longer than a line.
+
+    >>> shown(10**400), shown(10**5000)
+    ('100000000000000000000000000000000000000000000000000000000000…', 'an integer of 16610 bits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write very long integers in digits
+        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else type(value).__name__
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def number(name: str, value: float) -> float:
     """Return ``value`` as a float that is not NaN."""
-    if not isinstance(value, Real) or isinstance(value, bool) or math.isnan(value):
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    try:
+        checked = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number below 1.8e308, got {shown(value)}") from None
+    if math.isnan(checked):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    return checked
+
+
+def finite(name: str, value: float) -> float:
+    """Return ``value`` as a finite float."""
+    checked = number(name, value)
+    if not math.isfinite(checked):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return checked
 
 
 def positive(name: str, value: float) -> float:
@@ -84,11 +113,12 @@ def at_least_zero(name: str, value: float) -> float:
     return checked
 
 
-def count(name: str, value: float, least: int = 1) -> int:
-    """Return ``value`` as an int of ``least`` or more; accepts 1e5, but not 1.5."""
+def count(name: str, value: float, least: int = 1, most: int | None = None) -> int:
+    """Return ``value`` as an int of ``least`` or more, and ``most`` at most; accepts 1e5, but not 1.5."""
     checked = number(name, value)
-    if not (checked >= least and checked.is_integer()):
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if not (checked >= least and checked.is_integer() and (most is None or checked <= most)):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {limits}, got {shown(value)}")
     return int(checked)
 
 
@@ -113,11 +143,32 @@ def one_of(*choices: object) -> Check:
     """Return a check for a few allowed values."""
 
     def check(name: str, value: object) -> object:
-        if value not in choices:
-            raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
-        return value
+        if isinstance(value, np.bool_):
+            value = bool(value)
+        for choice in choices:
+            if type(value) is type(choice) and value == choice:  # 1 is not True, and an array is neither
+                return choice
+        *others, last = map(repr, choices)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
 
     return check
+
+
+def function(name: str, value: Any) -> Any:
+    """Return ``value``, which must be callable."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, got {shown(value)}")
+    return value
+
+
+def path(name: str, value: Any) -> Any:
+    """Return ``value``, which must be the path of a file as text or as an object such as ``Path``."""
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be the path of a file, got {shown(value)}")
+    if not text:
+        raise ValueError(f"{name} must be the path of a file, got ''")
+    return value
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

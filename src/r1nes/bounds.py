@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds
 
-from r1nes.arrays import Array, ArrayType, namespace, taken
+from r1nes.arguments import shown
+from r1nes.arrays import Array, ArrayType, host, is_masked, namespace, numbers, taken
 
 BoundsLike = Bounds | Sequence[Any] | np.ndarray[Any, Any] | None
 
@@ -102,9 +103,9 @@ def as_edges(bounds: BoundsLike, x0: Array) -> tuple[Array, Array] | None:
     low: ArrayLike
     high: ArrayLike
     low, high = (bounds.lb, bounds.ub) if isinstance(bounds, Bounds) else _pairs(bounds, x0.size)
+    low, high = (numbers("bounds", each).astype(x0.dtype) for each in (low, high))
     try:
-        lower = np.broadcast_to(np.asarray(low, x0.dtype), x0.shape)
-        upper = np.broadcast_to(np.asarray(high, x0.dtype), x0.shape)
+        lower, upper = np.broadcast_to(low, x0.shape), np.broadcast_to(high, x0.shape)
     except ValueError as error:
         raise ValueError(f"bounds must match the {x0.size} variables of x0: {error}") from None
     wrong = ~((lower <= upper) & (lower < np.inf) & (upper > -np.inf))  # NaN counts as wrong
@@ -132,11 +133,20 @@ def default_sigma(edges: tuple[Array, Array] | None) -> float:
 def _pairs(bounds: Sequence[Any] | np.ndarray[Any, Any], d: int) -> tuple[list[float], list[float]]:
     expected = f"bounds must be scipy.optimize.Bounds or a pair (low, high) for each of {d} variables"
     try:
-        pairs = [(low, high) for low, high in bounds]
+        pairs = [(low, high) for low, high in (host(bounds) if is_masked(bounds) else bounds)]
     except (TypeError, ValueError):
-        raise ValueError(f"{expected}, got {bounds!r}") from None
+        raise ValueError(f"{expected}, got {shown(bounds)}") from None
     if len(pairs) != d:
         raise ValueError(f"{expected}, got {len(pairs)} pairs")
-    lower = [-np.inf if low is None else float(low) for low, _ in pairs]
-    upper = [np.inf if high is None else float(high) for _, high in pairs]
-    return lower, upper
+    return [_bound(low, -np.inf) for low, _ in pairs], [_bound(high, np.inf) for _, high in pairs]
+
+
+def _bound(value: Any, missing: float) -> float:
+    if value is None:
+        return missing
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"bounds must be a number below 1.8e308, got {shown(value)}") from None
+    except (TypeError, ValueError):
+        raise TypeError(f"bounds must be numbers or None, got {shown(value)}") from None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from r1nes.arrays import host
 from r1nes.optimizer import Optimizer
+from r1nes.ranking import median
 
 
 class Recorder:
@@ -29,6 +30,13 @@ class Recorder:
 
     def record(self, optimizer: Optimizer) -> None:
         """Record the last completed generation of ``optimizer``."""
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite beyond all numbers
+            row = self._row(optimizer)
+        self._names = self._names or list(row)
+        self._numbers.extend([row[name] for name in self._names])
+
+    @staticmethod
+    def _row(optimizer: Optimizer) -> dict[str, float]:
         counts, strategy, center = optimizer.counts, optimizer.strategy, optimizer.center
         ranked = counts.ranked.tolist()
         n = len(ranked)
@@ -39,7 +47,7 @@ class Recorder:
             "nfev": counts.nfev,
             "best": counts.best,
             "min": ranked[0],
-            "median": 0.5 * (ranked[(n - 1) // 2] + ranked[n // 2]),
+            "median": median(ranked[:n]) if n else math.nan,
             "max": ranked[n - 1],
             "ties": n - len(set(ranked[:n])),
             "noise": optimizer.noise_share,
@@ -51,8 +59,7 @@ class Recorder:
             (var1, cov12), (_, var2) = strategy.cov() * (1 if scales is None else np.outer(scales, scales))
             mean1, mean2 = host(center)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
-        self._names = self._names or list(row)
-        self._numbers.extend([row[name] for name in self._names])
+        return row
 
     def restore(self, columns: dict[str, NDArray[np.float64]]) -> None:
         """Restore the history that ``columns`` returned."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from r1nes.arrays import Array, ArrayType, copied, host, namespace, taken
+from r1nes.arrays import Array, ArrayType, copied, host, is_masked, namespace, numbers, taken
 from r1nes.sampling.streaming import Stream
 
 COLUMNS = 256  # the most columns that are compared to identify a row
@@ -198,19 +198,18 @@ def _rows_in(points: Array, asked: bytes) -> NDArray[np.intp] | None:
 
 
 def _checked_points(X: Any, shape: tuple[int, int], array_type: ArrayType) -> Array:
+    # The common case is kept cheap.
     same = type(X) is np.ndarray and array_type.library == "numpy" and X.dtype == array_type.dtype
-    points: Array = X if same else array_type.array(X)  # the common case, kept cheap
+    points: Array = X if same else array_type.array(host(X) if is_masked(X) else X)
     if points.shape != shape:
         raise ValueError(f"X must be of shape {shape}, one row per point, got {tuple(points.shape)}")
     return points
 
 
 def _checked_values(values: ArrayLike, n: int) -> Array:
-    told = values if type(values) is np.ndarray else host(values)
-    if told.shape == (n,) and told.dtype.char == "d":  # the common case, kept cheap
-        return told
-    if told.dtype.kind not in "fiub":
-        raise TypeError(f"values must be real numbers, got dtype {told.dtype}")
+    if type(values) is np.ndarray and values.shape == (n,) and values.dtype.char == "d":
+        return values  # the common case, kept cheap
+    told = numbers("values", values)
     if told.shape not in ((n,), (n, 1)):
         raise ValueError(f"values must hold one number per point, {n}, got shape {told.shape}")
     return told.astype(np.float64).reshape(n)

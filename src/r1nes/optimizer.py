@@ -12,8 +12,8 @@ from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, hosted
 from r1nes.counts import Counts, only_nan
+from r1nes.learning import learnt
 from r1nes.matching import Asynchronous, Matching, Synchronous
-from r1nes.plateaus import with_sigma_adjusted
 from r1nes.points import Points, first_distribution
 from r1nes.probing import Probing
 from r1nes.ranking import best_first, ranking
@@ -23,7 +23,7 @@ from r1nes.settings import Settings, takes
 from r1nes.stopping import Stopping
 from r1nes.storage import checkpoint
 from r1nes.strategies import Method, Strategy, name_of
-from r1nes.strategies.protocol import placed, updated
+from r1nes.strategies.protocol import placed
 
 
 def count(name: str, meaning: str) -> Any:
@@ -153,17 +153,16 @@ class Optimizer:
             self.counts.nan_count += int(np.isnan(told[-probing.repeated :]).sum())
             told, weights = told[: -probing.repeated], self.settings.probe_weights
         first, ranked, utilities = ranking(told, weights)
-        heeds_noise, before = self.settings.algorithm.heeds_noise, self.strategy.sigma
-        if heeds_noise:
+        if self.settings.algorithm.heeds_noise:
             probing.observe(self.counts.generation + 1, points, told, ranked)
-        if probing.seen or probing.always:
-            self.strategy = self.strategy.heeding(probing.doubt())
-        self.strategy = updated(self.strategy, noise, utilities)
-        adjusted = self.strategy, before, ranked, self.settings.sigma, probing, heeds_noise
-        self.strategy = self._points.limited(with_sigma_adjusted(*adjusted))
+        learning = noise, ranked, utilities, self.settings, probing, self._points
+        step = learnt(self.strategy, *learning)
+        self.strategy = self.strategy if step is None else step
         is_blank = self.counts.finish_generation(points, told, first, ranked)
         self._stopping.noise = probing.share if probing.doubt_begins else 0.0
-        factor = self._stopping.observe(ranked, self.counts.generation, self.strategy)
+        with np.errstate(over="ignore", invalid="ignore"):  # a reason to stop
+            generation = self.counts.generation
+            factor = self._stopping.observe(ranked, generation, self.strategy, overflows=step is None)
         if factor > 1:
             self.strategy = self.strategy.widened(factor)
         if is_blank:

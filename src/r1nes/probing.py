@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from r1nes.arrays import Array, ArrayType, copied, namespace
+from r1nes.ranking import median
 
 REPEATED = 2  # points per probe
 LEAST_PROBED = 4  # points of a generation that can probe
@@ -91,7 +92,7 @@ class Probing:
         noise = difference * difference / 4
         if noise > 0 and not self.seen:
             self.seen, self.medians = True, []  # a trend under noise begins here
-        ratio = min(1.0, noise / self.spread) if self.spread > 0 else float(noise > 0)
+        ratio = min(1.0, noise / self.spread) if 0 < self.spread < math.inf else float(noise > 0)
         self.share += MEMORY * (ratio - self.share)
         if self.seen:
             self.count += 1
@@ -99,10 +100,9 @@ class Probing:
 
     def observe(self, generation: int, points: Any, values: Array, ranked: Array) -> None:
         """Record the new ``points`` of a ``generation``, and keep two of them if the next one probes."""
-        n = len(ranked)
         self.informed |= bool(ranked[0] < ranked[-1])
-        median = 0.5 * float(ranked[(n - 1) // 2] + ranked[n // 2])
-        self.medians = [*self.medians[1 - 2 * WINDOW :], math.inf if math.isnan(median) else median]
+        middle = median(ranked)
+        self.medians = [*self.medians[1 - 2 * WINDOW :], math.inf if math.isnan(middle) else middle]
         self.points = None
         if not self.active:
             return
@@ -111,7 +111,8 @@ class Probing:
             self.points = copied(points[:REPEATED]) if kept is None else namespace(kept[0]).stack(kept)
             self.values = float(values[0]), float(values[1])
             finite = values[np.isfinite(values)]
-            self.spread = float(finite.var()) if finite.size else 0.0
+            with np.errstate(over="ignore", invalid="ignore"):  # infinite or NaN beyond all numbers
+                self.spread = float(finite.var()) if finite.size else 0.0
 
     @property
     def doubt_begins(self) -> bool:

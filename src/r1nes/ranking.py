@@ -7,6 +7,7 @@ last, +inf just before it. Equal values share the mean utility of their ranks.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,12 @@ def linear(n: int, like: Array) -> Array:
     """Return utilities that fall linearly from best to worst, with sum 0 and the norm of ``like``."""
     w = (n + 1) / 2 - np.arange(1, n + 1)
     return w * math.sqrt((like @ like) / (w @ w))
+
+
+def median(ranked: Sequence[float] | Array) -> float:
+    """Return the median of values in ascending order."""
+    n = len(ranked)
+    return 0.5 * float(ranked[(n - 1) // 2]) + 0.5 * float(ranked[n // 2])  # their sum may overflow
 
 
 def best_first(values: Array) -> NDArray[np.intp]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 MESSAGES = {
     "ftarget": "The target value was reached",
     "xtol": "The largest standard deviation is below xtol",
@@ -17,6 +19,7 @@ MESSAGES = {
     "interrupt": "Ctrl-C or SIGTERM interrupted the run",
     "collapsed": "The steps shrank to nothing where the values were still changing: a sharp ridge, or noise",
     "noise": "The differences between values are mostly noise",
+    "overflow": "The next step is too large to be computed",
 }
 ADVICE = {
     "ftarget": "",
@@ -33,6 +36,7 @@ ADVICE = {
     "interrupt": "With a checkpoint, the same call continues the run.",
     "collapsed": "Use restarts or a larger popsize, or start again from x with a larger sigma0.",
     "noise": "Use mean, not x; set max_evals to continue, with rates that fall further.",
+    "overflow": "Use smaller learning rates or utilities, or bring x0 and sigma0 nearer to 1.",
 }
 STATUS = {reason: code for code, reason in enumerate(MESSAGES)}
 RUNNING = -1
@@ -49,6 +53,8 @@ def describe(stop: dict[str, float]) -> str:
     )
 
 
-def succeeded(stop: dict[str, float], ftarget: float | None) -> bool:
-    """Return whether the run reached its target or, without one, converged."""
-    return "ftarget" in stop if ftarget is not None else not CONVERGED.isdisjoint(stop)
+def succeeded(stop: dict[str, float], ftarget: float | None, best: float) -> bool:
+    """Return whether the run reached its target or, without one, converged to a finite value."""
+    if ftarget is not None:
+        return "ftarget" in stop
+    return best < math.inf and not CONVERGED.isdisjoint(stop)

@@ -2,7 +2,7 @@
 
 Every run ends by itself: whatever the objective does, one of the reasons below applies eventually. A limit of
 None and a tolerance of 0 are off; ``flat``, ``stagnation``, ``condition``, ``sigma_overflow``,
-``minus_inf``, ``collapsed`` and ``noise`` are always on.
+``minus_inf``, ``collapsed``, ``noise`` and ``overflow`` are always on.
 
 A run has converged if the distribution has shrunk and the values have settled. Differences of values only
 ever count relative to other differences, so that f and a f + b, a > 0, end after the same generation.
@@ -19,8 +19,9 @@ from typing import Any, Self
 import numpy as np
 
 from r1nes.arrays import Array
+from r1nes.ranking import median
 from r1nes.reasons import CONVERGED, RUNNING, STATUS, describe, succeeded
-from r1nes.settings import Settings
+from r1nes.settings import Settings, largest_std
 from r1nes.strategies import Strategy
 
 UNPROVEN = {"xtol", "ftol", "stagnation", "collapsed"}  # under noise
@@ -91,10 +92,18 @@ class Stopping:
         window = 10 + math.ceil(30 * self.dim / self.popsize)
         self.bests = deque(maxlen=window)
         self.era_length = 50 + 3 * window
-        self.largest = float(np.finfo(self.dtype).max) ** 0.25  # where squares of squares overflow
+        self.largest = largest_std(self.dtype)
 
-    def observe(self, ranked: Array, generation: int, strategy: Strategy) -> float:
+    def observe(
+        self, ranked: Array, generation: int, strategy: Strategy, *, overflows: bool = False
+    ) -> float:
         """Record the values of a generation, best first, and check the distribution that resulted.
+
+        Args:
+            ranked: The values.
+            generation: The number of generations so far.
+            strategy: The distribution.
+            overflows: Whether it is the one before, because the step could not be computed.
 
         Returns:
             The factor by which to widen the distribution, to see whether it has really converged; usually 1.
@@ -116,6 +125,8 @@ class Stopping:
         if not self.next_mark <= most <= self.widest:
             self._mark(most, best, worst)
         self.ends = self._ends_of_search(strategy, least, most)
+        if overflows:
+            self.ends = {"overflow": strategy.sigma} | self.ends
         if self.noise:
             self.ends = self._under_noise(self.ends)
         if not CONVERGED.isdisjoint(self.ends):
@@ -166,14 +177,14 @@ class Stopping:
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
-        median = float(np.median([best for best in self.era if not math.isnan(best)] or [math.inf]))
-        needed = 0.0 if self.ftarget is None else STALLED * (median - self.ftarget)
-        is_stagnant = median >= self.era_median or self.era_median - median <= needed
+        middle = median(sorted(best for best in self.era if not math.isnan(best)) or [math.inf])
+        needed = 0.0 if self.ftarget is None else STALLED * (middle - self.ftarget)
+        is_stagnant = middle >= self.era_median or self.era_median - middle <= needed
         repeats = len(set(self.era)) < DISTINCT * len(self.era)
         if is_stagnant and repeats and 2 * len(self.era) < generation:
             return  # on plateaus the values improve in jumps: the era continues, up to half of the run
         self.stagnant = len(self.era) if is_stagnant else 0
-        self.era_median = median
+        self.era_median = middle
         self.era_length = max(self.era_length, generation // 5)
         self.era.clear()
 
@@ -200,7 +211,7 @@ class Stopping:
         """Return the entries of a result that say whether and why the run ended."""
         stop = self.reasons(nfev)
         return {
-            "success": succeeded(stop, self.ftarget),
+            "success": succeeded(stop, self.ftarget, self.best),
             "status": STATUS[next(iter(stop))] if stop else RUNNING,
             "message": describe(stop),
             "stop": stop,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from r1nes.arguments import shown
 from r1nes.extras import needs
 
 Array = NDArray[np.floating[Any]]  # or any array that follows the array API standard
@@ -115,11 +116,9 @@ def as_start(x0: ArrayLike) -> tuple[Array, ArrayType]:
 
     float32 is kept. Other real dtypes are converted to float64 if they are NumPy's, and refused otherwise.
     """
-    given = np.atleast_1d(host(x0))
+    given = np.atleast_1d(numbers("x0", x0))
     if given.ndim != 1 or given.size == 0:
         raise ValueError(f"x0 must be a vector of at least one number, got shape {given.shape}")
-    if given.dtype.kind not in "fiub":
-        raise TypeError(f"x0 must hold real numbers, got dtype {given.dtype}")
     start: Array = np.array(given, dtype=np.float32 if given.dtype == np.float32 else np.float64)
     if not np.isfinite(start).all():
         first = int(np.flatnonzero(~np.isfinite(start))[0])
@@ -137,15 +136,31 @@ def library_of(x: object) -> str:
     return "numpy"
 
 
+def numbers(name: str, x: Any) -> Array:
+    """Convert the argument ``name`` to a NumPy array of real numbers."""
+    try:
+        given = host(x)
+    except ValueError:
+        raise ValueError(f"{name} must be a vector of numbers, got {shown(x)}") from None
+    if given.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {given.dtype}")
+    return given
+
+
 def is_masked(x: Any) -> bool:
     """Return whether ``x`` is one of NumPy's masked arrays, whose mask other functions would ignore."""
     return isinstance(x, np.ma.MaskedArray)
 
 
 def host(x: Any) -> Array:
-    """Convert ``x`` to a writable NumPy array; a NumPy array is returned as is."""
+    """Convert ``x`` to a writable NumPy array; a NumPy array is returned as is.
+
+    The masked entries of a masked array become NaN.
+    """
     if type(x) is np.ndarray:
         return x
+    if is_masked(x):
+        return x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan) if x.mask.any() else x.data
     library = library_of(x)
     if library == "torch":
         x = x.detach().cpu()

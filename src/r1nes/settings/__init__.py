@@ -8,6 +8,7 @@ documentation is generated from the same fields.
 from r1nes.settings.run import KEYWORDS, LIMITS, RunSettings
 from r1nes.settings.search import OF_METHOD, Settings, method_settings, renamed
 from r1nes.settings.signatures import takes
+from r1nes.settings.step_size import largest_std
 
 __all__ = [
     "KEYWORDS",
@@ -15,6 +16,7 @@ __all__ = [
     "OF_METHOD",
     "RunSettings",
     "Settings",
+    "largest_std",
     "method_settings",
     "renamed",
     "takes",

@@ -10,15 +10,22 @@ from typing import Any
 
 from scipy.optimize import OptimizeResult
 
-from r1nes.arguments import at_least_zero, count, flag, one_of, optional, positive
+from r1nes.arguments import at_least_zero, count, flag, function, one_of, optional, path, positive, shown
 from r1nes.settings.search import Settings, keyword
+
+
+def further(name: str, value: Any) -> tuple[Any, ...]:
+    """Return the further arguments of fun as a tuple."""
+    if not isinstance(value, tuple | list):
+        raise TypeError(f"{name} must be a tuple of further arguments of fun, got {shown(value)}")
+    return tuple(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RunSettings(Settings):
     """The keywords of ``minimize``: those of ``Optimizer``, and those for evaluation and checkpoints."""
 
-    args: tuple[Any, ...] = keyword("Further arguments of fun.", default=())
+    args: tuple[Any, ...] = keyword("Further arguments of fun.", further, ())
     restarts: int | str = keyword(
         "How often to restart with twice the population when a run has converged or is stuck. A fifth of the "
         'evaluations goes to runs with the first population in between, but not with "ipop:9". A restart '
@@ -59,11 +66,13 @@ class RunSettings(Settings):
         "raise",
     )
     callback: Callable[[OptimizeResult], object] | None = keyword(
-        "Called with an OptimizeResult after each generation; raise StopIteration in it to end the run."
+        "Called with an OptimizeResult after each generation; raise StopIteration in it to end the run.",
+        optional(function),
     )
     checkpoint: str | os.PathLike[str] | None = keyword(
         "A file for the state of the run. The same call resumes from it, bit for bit, however the process "
-        "ended; only max_evals, max_seconds and compiled may differ."
+        "ended; only max_evals, max_seconds and compiled may differ.",
+        optional(path),
     )
     checkpoint_every: float = keyword(
         "The seconds between checkpoints; 0 writes one per generation. The last one is written at the end.",

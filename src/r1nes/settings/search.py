@@ -15,8 +15,8 @@ from r1nes.arguments import (
     anything,
     at_least_zero,
     count,
+    finite,
     flag,
-    number,
     one_of,
     optional,
     positive,
@@ -27,12 +27,15 @@ from r1nes.bounds import BoundsLike, as_edges
 from r1nes.probing import LEAST_PROBED, REPEATED
 from r1nes.sampling.gaussian import Seed, seed_sequence
 from r1nes.settings.step_size import positive_each, step_size_of
+from r1nes.settings.weights import weights_of
 from r1nes.strategies import Method, method_named, method_of, name_of
+
+LARGEST_POPSIZE = 2**31 - 1
 
 
 def ask_again(name: str, value: object) -> object:
     """Check the keyword ``noise``; where random numbers are drawn is the keyword ``sampling``."""
-    if value in ("device", None):
+    if value is None or (isinstance(value, str) and value == "device"):
         raise ValueError(f"{name} says whether values are noisy; where to draw is now sampling={value!r}")
     return one_of("auto", True, False)(name, value)
 
@@ -63,14 +66,15 @@ class Settings:
         'RkNES(rank=(4, 4)). By default "rknes", or "snes" for a single variable.'
     )
     popsize: int | None = keyword(
-        "Points per generation; by default, the method's own choice.", optional(partial(count, least=2))
+        "Points per generation; by default, the method's own choice.",
+        optional(partial(count, least=2, most=LARGEST_POPSIZE)),
     )
     utilities: ArrayLike | None = keyword("A weight per rank, best first; by default, the method's own.")
     bounds: BoundsLike = keyword(
         "SciPy's Bounds, or a (low, high) pair per variable. Points outside the box are folded into it, "
         "never resampled."
     )
-    ftarget: float | None = keyword("Stop once a value is at or below this target.", optional(number))
+    ftarget: float | None = keyword("Stop once a value is at or below this target.", optional(finite))
     max_evals: float | None = keyword("The maximum number of evaluations, including restarts.", limit=True)
     max_seconds: float | None = keyword(
         "The maximum time in seconds, including restarts; the run ends after the current generation.",
@@ -218,12 +222,7 @@ class Settings:
         if n < self.size:
             ranks = np.linspace(0, 1, self.size)
             return np.interp(np.linspace(0, 1, n), ranks, self.weights)
-        w = np.array(self.utilities, dtype=np.float64)
-        if w.shape != (self.size,):
-            raise ValueError(f"utilities must hold one weight per rank, {self.size}, got shape {w.shape}")
-        if not np.isfinite(w).all() or (np.diff(w) > 0).any() or w[0] == w[-1]:
-            raise ValueError(f"utilities must be finite and fall from the best rank to the worst, got {w}")
-        return w
+        return weights_of(self.utilities, n)
 
     def __repr__(self) -> str:
         """The keywords that differ from their defaults."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from inspect import isabstract
 from typing import Any
 
-from r1nes.arguments import suggestion
+from r1nes.arguments import shown, suggestion
 from r1nes.strategies.diagonal import SNES
 from r1nes.strategies.full import XNES
 from r1nes.strategies.protocol import Method, Strategy
@@ -26,7 +27,7 @@ def method_of(method: str | Method | type[Method] | None, d: int, given: dict[st
             f"method must be one of {', '.join(STRATEGIES)}, got {method!r}{suggestion(method, STRATEGIES)}"
         )
     kind = STRATEGIES[method] if isinstance(method, str) else method
-    if isinstance(kind, type) and issubclass(kind, Method):
+    if isinstance(kind, type) and issubclass(kind, Method) and not isabstract(kind):
         known = [field.name for field in fields(kind)]
         for name in given:
             if name not in known:
@@ -37,7 +38,7 @@ def method_of(method: str | Method | type[Method] | None, d: int, given: dict[st
             raise TypeError(f"{name} must be set on the method, as {type(kind).__name__}({name}={value!r})")
         chosen = kind
     else:
-        raise TypeError(f"method must be a name or a Method such as RkNES(), got {method!r}")
+        raise TypeError(f"method must be a name or a Method such as RkNES(), got {shown(method)}")
     if d < chosen.min_dim:
         others = " or ".join(repr(name) for name, other in STRATEGIES.items() if d >= other.min_dim)
         needed = f"at least {chosen.min_dim} free variables"

@@ -47,7 +47,7 @@ PRESETS = {
 
 def preset_named(name: str) -> Preset:
     """Return the preset; an unknown name is answered with the known ones."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         meant = suggestion(str(name), PRESETS)
         raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}{meant}")
     return PRESETS[name]

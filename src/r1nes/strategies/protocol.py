@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
-from r1nes.arguments import at_least_zero
+from r1nes.arguments import number, shown
 from r1nes.arrays import Array, ArrayType, host, like
 from r1nes.probing import Doubt
 from r1nes.ranking import logarithmic
 from r1nes.sampling.streaming import Stream
+
+LARGEST_RATE = 10.0  # of learning, where 1 or less is usual; larger ones only make steps overflow
 
 
 class Strategy(ABC):
@@ -140,7 +142,7 @@ class Strategy(ABC):
 class Method(ABC):
     """The settings of an algorithm: a frozen dataclass of plain values, each with a default.
 
-    Fields whose names start with ``rate_`` are learning rates, which must not be negative.
+    Fields whose names start with ``rate_`` are learning rates, which must be between 0 and 10.
     """
 
     min_dim: ClassVar[int] = 1  # the smallest number of variables it supports
@@ -152,8 +154,10 @@ class Method(ABC):
         """Check the learning rates."""
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name.startswith("rate_") and value is not None:
-                at_least_zero(field.name, value)
+            is_rate = field.name.startswith("rate_") and value is not None
+            if is_rate and not 0 <= number(field.name, value) <= LARGEST_RATE:
+                limits = f"between 0 and {LARGEST_RATE:g}"
+                raise ValueError(f"{field.name} must be {limits}, got {shown(value)}")
 
     @abstractmethod
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> Strategy:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from r1nes.arguments import one_of, shown
 from r1nes.arrays import Array, array_type_of, host, library_of, like, namespace
 from r1nes.arrays.one_text import inner
 from r1nes.arrays.tiles import BLOCK, column_slices
@@ -62,11 +63,17 @@ class RkNES(Method):
     rate_shape: float = 1.0
     rate_base: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Check the base, the rank and the learning rates."""
+        one_of("auto", "diagonal", "full")("base", self.base)
+        pair = self.rank if isinstance(self.rank, tuple) else (self.rank, 0)
+        if self.rank is not None and not (len(pair) == 2 and all(type(n) in (int, np.int64) for n in pair)):
+            raise TypeError(f"rank must be an int or a pair of ints, got {shown(self.rank)}")
+        super().__post_init__()
+
     def start(self, mean: Array, sigma: float, rng: np.random.Generator) -> RankKGaussian:
         """Return the first distribution: nearly round, with random directions."""
         d, dtype = mean.size, mean.dtype
-        if self.base not in ("auto", "diagonal", "full"):
-            raise ValueError(f"base must be 'auto', 'diagonal' or 'full', got {self.base!r}")
         (growing, k), full, zeros = _slots(self.rank, d), self._is_full(d), np.zeros(d, dtype)
         V = np.ascontiguousarray(rng.standard_normal((d, k)).T, dtype)
         V, a = orthonormal(V, V @ V.T), np.exp(np.where(np.arange(k) < growing, LEAST, -LEAST)).astype(dtype)

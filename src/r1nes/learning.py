@@ -1,0 +1,41 @@
+"""One step of the distribution: the update of the method, and the rules that limit it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from r1nes.arrays import Array
+from r1nes.plateaus import with_sigma_adjusted
+from r1nes.points import Points
+from r1nes.probing import Probing
+from r1nes.settings import Settings
+from r1nes.strategies import Strategy
+from r1nes.strategies.protocol import updated
+
+LONGEST_STEP = 1e10  # factor by which σ may change in one step; usual ones are below 2
+
+
+def learnt(
+    strategy: Strategy,
+    noise: Any,
+    ranked: Array,
+    utilities: Array,
+    settings: Settings,
+    probing: Probing,
+    points: Points,
+) -> Strategy | None:
+    """Return the next distribution, given the values ``ranked``; None if the step is too large to compute."""
+    if probing.seen or probing.always:
+        strategy = strategy.heeding(probing.doubt())
+    before, limited = strategy.sigma, settings.algorithm.heeds_noise
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            stepped = updated(strategy, noise, utilities)
+            if not 1 / LONGEST_STEP < stepped.sigma / before < LONGEST_STEP:
+                return None
+            adjusted = with_sigma_adjusted(stepped, before, ranked, settings.sigma, probing, limited)
+            return points.limited(adjusted)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return None
