@@ -106,10 +106,13 @@ def _run(
         while search.continues():
             optimizer = search.optimizer
             generation = optimizer.counts.generation
-            advance(optimizer)
+            try:
+                advance(optimizer)
+            finally:  # the tenth generation of NaN raises, but it is complete
+                if optimizer.counts.generation > generation:
+                    recorder.record(optimizer)
             if optimizer.counts.generation == generation:  # asynchronous, and the budget is spent
                 continue
-            recorder.record(optimizer)
             save()
             if callback is not None:
                 with interrupts.allowed:

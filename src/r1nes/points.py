@@ -29,7 +29,7 @@ class Points:
 
     def __init__(self, settings: Settings, noise_size: int) -> None:
         """Draw nothing yet; a sample is computed from ``noise_size`` numbers."""
-        self._settings = settings
+        self._settings, self._noise_size = settings, noise_size
         box = _box(settings)
         self._box = None if box is None else box.on(settings.array_type)
         scales = _scales(settings)
@@ -44,6 +44,10 @@ class Points:
             compiled=settings.is_compiled,
         )
         self._buffer: Any = None  # the noise, reused because allocating it costs more than filling it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the settings alone, because all else follows from them."""
+        return type(self), (self._settings, self._noise_size)
 
     def check(self, out: Any, rows: int) -> None:
         """Raise TypeError or ValueError unless ``rows`` points can be written to the array ``out``."""

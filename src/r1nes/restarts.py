@@ -35,6 +35,7 @@ SMALL = 0.2  # share of the evaluations that BIPOP spends on the first populatio
 SLOWER = 0.4  # exponent of n/n₀ by which the learning rate of the step size is divided
 CLOSE = 1e-6  # least ftol of a restarted run with a target
 
+ENDS = {"ftarget": "ftarget", "xtol": "xtol", "ftol": "ftol", "max_condition": "condition"}  # may change, too
 FINAL = {"ftarget", "minus_inf", "max_seconds"}  # no restart after these reasons
 BRANCH = 2**32 - 1  # keeps our child seeds apart from the user's, which are numbered from 0
 
@@ -129,7 +130,7 @@ class Search:
         given, before = self.settings.to_plain(), renamed(kept["settings"])
         ours, theirs = method_settings(given), method_settings(before)
         defaults = {each.name: each.default for each in fields(self.settings.algorithm)}
-        unlike = {*LIMITS, *OF_METHOD, "method_settings", "compiled"}  # compared below, or free to change
+        unlike = {*LIMITS, *ENDS, *OF_METHOD, "method_settings", "compiled"}  # compared below, or free
         restarts = kept["restarts"]
         if self.restarts == f"b{restarts}":  # in earlier files, a number means IPOP
             restarts = self.restarts
@@ -137,14 +138,22 @@ class Search:
         _compare({**defaults, **ours}, {**defaults, **theirs}, set(), path)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore ``state``, with the current ``max_evals`` and ``max_seconds``."""
+        """Restore ``state``, with the current limits and tolerances."""
         self.plan, self.best_end = Plan(**state["plan"]), state.get("best_end")
+        settings, optimizer = self.settings, state["optimizer"]
         limits = {
-            "max_evals": self.plan.limit(self.settings.max_evals),
-            "max_seconds": self.settings.max_seconds,
-            "compiled": self.settings.is_compiled,
+            "max_evals": self.plan.limit(settings.max_evals),
+            "max_seconds": settings.max_seconds,
+            "compiled": settings.is_compiled,
+            **{name: getattr(settings, name) for name in ENDS},
+            **(self.plan.tolerance(settings) if self.plan.began else {}),
         }
-        optimizer = state["optimizer"]
+        stopping = optimizer["stopping"]
+        if "ends" in stopping:  # not in the earliest files
+            before = optimizer["settings"]
+            changed = {reason for name, reason in ENDS.items() if limits[name] != before.get(name)}
+            ends = {reason: value for reason, value in stopping["ends"].items() if reason not in changed}
+            optimizer = {**optimizer, "stopping": {**stopping, "ends": ends}}
         self.optimizer = Optimizer.from_state(
             {**optimizer, "settings": {**optimizer["settings"], **limits}},
             type(self.settings.algorithm)(**method_settings(optimizer["settings"])),
@@ -174,10 +183,14 @@ class Plan:
     def changes(self, settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
         """Return the settings in which this run differs from the first."""
         popsize = settings.size * 2**self.doubled if self.is_large else settings.size
-        changes = {"x0": _start(settings, rng), "popsize": popsize}
-        if settings.ftarget is not None and settings.ftol > 0:
-            changes["ftol"] = max(settings.ftol, CLOSE)
+        changes = {"x0": _start(settings, rng), "popsize": popsize, **self.tolerance(settings)}
         return changes | {"method": settings.algorithm.slowed((popsize / settings.size) ** SLOWER)}
+
+    def tolerance(self, settings: Settings) -> dict[str, float]:
+        """Return the ftol of a restarted run, if it differs from that of the first."""
+        if settings.ftarget is None or settings.ftol == 0:
+            return {}
+        return {"ftol": max(settings.ftol, CLOSE)}
 
     def limit(self, budget: float | None) -> float | None:
         """Return the number of evaluations, counted from the start of the search, at which this run ends."""

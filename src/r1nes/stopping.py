@@ -202,9 +202,9 @@ class Stopping:
             stop["minus_inf"] = self.best
         stop |= self.ends
         if self.max_evals is not None and nfev + self.popsize > self.max_evals:
-            stop["max_evals"] = nfev
-        if self.max_seconds is not None and (seconds := self.seconds()) >= self.max_seconds:
-            stop["max_seconds"] = seconds
+            stop["max_evals"] = self.max_evals
+        if self.max_seconds is not None and self.seconds() >= self.max_seconds:
+            stop["max_seconds"] = self.max_seconds
         return stop
 
     def outcome(self, nfev: int) -> dict[str, Any]:

@@ -99,7 +99,6 @@ def test_an_unseeded_run_resumes_too(tmp_path: Path) -> None:
         ({"rate_mean": 0.5}, "rate_mean must be as in the checkpoint .*, 1.0, got 0.5"),
         ({"rng": 2}, "rng must be as in the checkpoint"),
         ({"restarts": 3}, "restarts must be as in the checkpoint .*, 'ipop:0', got 'bipop:3'"),
-        ({"ftarget": 1.0}, "ftarget must be as in the checkpoint"),
         ({"bounds": [(-9, 9)] * 3, "sigma0": 1.0}, "bounds must be as in the checkpoint"),
     ],
 )

@@ -71,7 +71,8 @@ class RunSettings(Settings):
     )
     checkpoint: str | os.PathLike[str] | None = keyword(
         "A file for the state of the run. The same call resumes from it, bit for bit, however the process "
-        "ended; only max_evals, max_seconds and compiled may differ.",
+        "ended; only compiled and the reasons to stop (max_evals, max_seconds, ftarget, xtol, ftol, "
+        "max_condition) may differ.",
         optional(path),
     )
     checkpoint_every: float = keyword(
