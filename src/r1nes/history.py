@@ -33,7 +33,7 @@ class Recorder:
         with np.errstate(over="ignore", invalid="ignore"):  # infinite beyond all numbers
             row = self._row(optimizer)
         self._names = self._names or list(row)
-        self._numbers.extend([row[name] for name in self._names])
+        self._numbers.extend([row.get(name, math.nan) for name in self._names])  # a file may have others
 
     @staticmethod
     def _row(optimizer: Optimizer) -> dict[str, float]:
@@ -63,6 +63,9 @@ class Recorder:
 
     def restore(self, columns: dict[str, NDArray[np.float64]]) -> None:
         """Restore the history that ``columns`` returned."""
+        for name, column in columns.items():
+            if not (isinstance(column, np.ndarray) and column.dtype == np.float64 and column.ndim == 1):
+                raise TypeError(f"the column {name!r} of the history must be a vector of float64")
         self._names = list(columns)
         self._numbers = array("d", np.array(list(columns.values())).T.tobytes())
 

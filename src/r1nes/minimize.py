@@ -160,6 +160,7 @@ def _restore(
         search.check_same(kept["search"], path)
         search.restore(kept["search"])
         recorder.restore(kept["history"])
+        _ = search.result  # a file that does not make sense is refused now, not after hours
         if ("state" in kept["fun"]) != has_state(fun):
             raise ValueError(f"fun must have get_state and set_state exactly if it had them in {path}")
         if has_state(fun):

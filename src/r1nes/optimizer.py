@@ -289,6 +289,9 @@ class Optimizer:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore ``state``, which must come from an Optimizer with the same settings."""
+        example = self.state()
+        checkpoint.check_alike({**state, "settings": None}, {**example, "settings": None}, "the state")
+        checkpoint.check_alike(state["strategy"], example["strategy"], "the distribution", shapes=True)
         array_type = self.settings.array_type
         self.strategy = placed(self.strategy, array_type, **state["strategy"])
         self._stopping.restore(state["stopping"])

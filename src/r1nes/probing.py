@@ -167,4 +167,6 @@ class Probing:
     def from_state(cls, state: dict[str, Any], array_type: ArrayType) -> Probing:
         """Return the estimate with that ``state``."""
         points = state["points"]
+        if points is not None and np.shape(points)[:1] != (REPEATED,):
+            raise ValueError(f"{REPEATED} points are evaluated again, got shape {np.shape(points)}")
         return cls(**state | {"points": None if points is None else array_type.array(points)})

@@ -29,6 +29,7 @@ from r1nes.arrays import Array, host
 from r1nes.optimizer import Optimizer
 from r1nes.reasons import describe
 from r1nes.settings import LIMITS, OF_METHOD, Settings, method_settings, renamed
+from r1nes.storage import checkpoint
 from r1nes.strategies import Method
 
 SMALL = 0.2  # share of the evaluations that BIPOP spends on the first population
@@ -139,6 +140,7 @@ class Search:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore ``state``, with the current limits and tolerances."""
+        checkpoint.check_alike(state["plan"], asdict(self.plan), "the plan")
         self.plan, self.best_end = Plan(**state["plan"]), state.get("best_end")
         settings, optimizer = self.settings, state["optimizer"]
         limits = {

@@ -79,7 +79,7 @@ def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> N
         ),
         (["run", "landscape:valley", "--dim=3", "--preset=matlab"], "preset is not a setting of RkNES"),
         (["run", "landscape:valley", "--dim=3", "--restarts=often"], "restarts must be a number"),
-        (["resume", "nothing.r1nes"], "No such file or directory: 'nothing.r1nes'"),
+        (["resume", "nothing.r1nes"], "r1nes: nothing.r1nes: No such file or directory\n"),
         (["resume", "landscape.py"], "landscape.py cannot be read: it is not an r1nes checkpoint"),
         (["report", "landscape.py"], "landscape.py cannot be read: it is not an r1nes checkpoint"),
         (["resume", "lambda.r1nes"], "cannot be imported or takes further arguments"),

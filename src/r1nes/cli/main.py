@@ -11,6 +11,7 @@ from r1nes import __version__
 from r1nes.cli import bench, coco, paper, report, resume, run
 from r1nes.cli.exit_codes import INTERRUPTED, MISTAKE
 from r1nes.cli.parser import Parser
+from r1nes.display.text import printable
 from r1nes.extras import needs
 
 COMMANDS = (run, resume, report, paper, bench, coco)
@@ -32,13 +33,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return int(options.run(options))
-    except (OSError, ImportError, TypeError, ValueError) as error:
+    except Exception as error:
         if getattr(options, "traceback", False):
             raise
-        print(f"r1nes: {error}", file=sys.stderr)
+        print(f"r1nes: {printable(_in_words(error))}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError | ImportError | TypeError | ValueError):  # their messages are for users
+        return str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _parser() -> Parser:

@@ -8,14 +8,19 @@ from typing import Any
 
 from scipy.optimize import OptimizeResult
 
-PRINTED = 20  # print x up to this number of variables; JSON and the checkpoint always contain it
+PRINTED = 20  # print x up to this number of variables; beyond that, it is written to a file
 
 
 def print_text(result: OptimizeResult) -> None:
     """Print the best value, the reason to stop and, if it is short, the best point."""
     print(f"{result.fun:.12g} after {result.nfev:,} evaluations. {result.message}")
     if len(result.x) <= PRINTED:
-        print("x =", ", ".join(f"{value:.12g}" for value in result.x))
+        print_point(result)
+
+
+def print_point(result: OptimizeResult) -> None:
+    """Print the best point in full."""
+    print("x =", ", ".join(f"{value:.12g}" for value in result.x))
 
 
 def print_json(result: OptimizeResult, **more: str | None) -> None:

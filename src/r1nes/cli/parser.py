@@ -31,6 +31,11 @@ class Parser(argparse.ArgumentParser):
 
     commands: Collection[str] = ()  # set on the top-level parser
 
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        """Let values begin with a minus sign and a digit, like ``--bounds -5,5``, as Python 3.14 does."""
+        super().__init__(*args, **keywords)
+        self._negative_number_matcher = re.compile(r"-\.?\d|-inf")
+
     def error(self, message: str) -> NoReturn:
         """Print ``message`` without the usage and exit with code 2."""
         end = "" if message.endswith((".", "?")) else "."

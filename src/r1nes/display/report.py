@@ -14,31 +14,40 @@ from r1nes.display import plots
 from r1nes.display.pages import embedded, rendered
 from r1nes.display.plots import Contour
 from r1nes.display.style import BLUE, RC
+from r1nes.display.text import printable
 from r1nes.extras import needs
+from r1nes.history import Recorder
 from r1nes.restarts import Search
-from r1nes.storage.run_file import read
+from r1nes.storage.run_file import read, restoring
 from r1nes.strategies import name_of
 
 SHOWN = 200  # variables in the table of the page
 
 
 class Report:
-    """The run whose checkpoint is at ``path``; never imports or calls the user's code."""
+    """The run whose checkpoint is at ``path``; never imports or calls the user's code.
+
+    The file may come from anyone. It cannot make the report import a library either: the arrays of a PyTorch
+    or JAX run are shown as NumPy's.
+    """
 
     def __init__(self, path: Path) -> None:
         """Read the checkpoint."""
         self.path = path
         tree = read(path)
-        self.fun: dict[str, Any] = tree["fun"]
-        self.history: plots.History = tree["history"]
-        self.search = Search.from_state(tree["search"])
-        self.result = self.search.optimizer.result
+        with restoring(path):
+            self.history: plots.History = _checked_history(tree["history"])
+            self.search = Search.from_state(_on_numpy(tree["search"]))
+            self.result = self.search.optimizer.result
+            self.name = printable(str(tree["fun"]["name"]))
+            self.is_vectorized = bool(tree["fun"]["vectorized"])
+            self.facts()
 
     def facts(self) -> dict[str, str]:
         """Return the summary, by name."""
         result, settings = self.result, self.search.settings
         return {
-            "function": self.fun["name"],
+            "function": self.name,
             "method": f"{name_of(settings.algorithm)}, {settings.start.size:,} variables",
             "population": f"{self.search.optimizer.popsize}, after {result.restarts} restarts",
             "generations": f"{result.nit:,}",
@@ -70,7 +79,7 @@ class Report:
             version=version("r1nes"),
         )
         to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(page)
+        to.write_text(page, encoding="utf-8")
 
     def _settings(self) -> dict[str, Any]:
         """Return all settings of the run, given or by default."""
@@ -78,6 +87,20 @@ class Report:
         seed, _ = settings.pop("rng"), settings.pop("method_settings")
         method = repr(self.search.settings.algorithm)  # with its settings
         return settings | {"method": method, "restarts": self.search.restarts, "seed": seed["entropy"]}
+
+
+def _on_numpy(search: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a search as that of one on NumPy arrays and without numba."""
+    changes = {"arrays": None, "sampling": None, "compiled": False}
+    optimizer = search["optimizer"]
+    optimizer = {**optimizer, "settings": {**optimizer["settings"], **changes}}
+    return {**search, "settings": {**search["settings"], **changes}, "optimizer": optimizer}
+
+
+def _checked_history(columns: plots.History) -> plots.History:
+    recorder = Recorder()
+    recorder.restore(columns)
+    return recorder.columns()
 
 
 def _svg(draw: Any) -> str:

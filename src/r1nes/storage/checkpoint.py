@@ -73,8 +73,40 @@ def loads(content: bytes) -> Tree:
     header, _, data = body.partition(b"\n")
     try:
         return _tree(json.loads(header), data)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"its content is not a valid tree of values ({error})") from None
+
+
+def check_alike(kept: Tree, example: Tree, name: str, *, shapes: bool = False) -> None:
+    """Raise TypeError if ``kept``, which comes from a file, has other kinds of values than ``example``.
+
+    Where the example has None, anything goes, and so do entries of dicts that only one of them has.
+
+    Args:
+        kept: The values to check.
+        example: Values of the right kinds.
+        name: What they are, for the error.
+        shapes: Whether arrays must have the same shape, not only as many axes.
+    """
+    if isinstance(example, dict) and isinstance(kept, dict):
+        for key in example.keys() & kept.keys():
+            check_alike(kept[key], example[key], f"{name}.{key}", shapes=shapes)
+        return
+    if example is not None and _kind(kept, shapes) != _kind(example, shapes):
+        raise TypeError(f"{name} must be {_kind(example, shapes)}, got {_kind(kept, shapes)}")
+    if isinstance(example, tuple):
+        for i, (one, other) in enumerate(zip(kept, example, strict=True)):
+            check_alike(one, other, f"{name}[{i}]", shapes=shapes)
+
+
+def _kind(tree: Tree, shapes: bool) -> str:
+    if isinstance(tree, bool | np.bool_):
+        return "True or False"
+    if isinstance(tree, int | float | np.generic):
+        return "a number"
+    if isinstance(tree, np.ndarray):
+        return f"an array of shape {tree.shape}" if shapes else f"an array of {tree.ndim} axes"
+    return f"a tuple of {len(tree)}" if isinstance(tree, tuple) else f"a {type(tree).__name__}"
 
 
 def _plain(tree: Tree, data: bytearray) -> Any:
