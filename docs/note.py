@@ -7,7 +7,6 @@ import io
 import re
 import shutil
 import tempfile
-import warnings
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -35,8 +34,8 @@ def draw_coco() -> None:
     """Let COCO's post-processing draw its runtime distributions; this takes two minutes."""
     with tempfile.TemporaryDirectory() as folder:
         archives = [shutil.copy(RESULTS / "coco" / f"{name}.tgz", folder) for name in ("RkNES", "pycma")]
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # cocopp expects 15 instances
+        silent = io.StringIO()  # cocopp warns that it expects 15 instances
+        with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
             import cocopp
 
             cocopp.genericsettings.figure_file_formats = ["png"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from r1nes.bench.analysis.statistics import Summary
-from r1nes.bench.paper.claims import CLAIMS, NOT_RUN, Claim, Outcome, Verdict, exceptions, judged
+from r1nes.bench.paper.claims import CLAIMS
 from r1nes.bench.paper.findings import CASES, DEFAULT, OURS, PROBABLE, Case, Findings
 from r1nes.bench.paper.timing import popsize_of
+from r1nes.bench.paper.verdicts import NOT_RUN, Claim, Outcome, Verdict, exceptions, judged
 
 Key = tuple[str, str, int]
 
@@ -94,6 +96,26 @@ def test_claims_about_the_grid(
     outcome = judge(key, Findings(summaries))
     assert outcome.holds is holds
     assert re.search(says, f"{outcome.measured} {exceptions(outcome)}")
+
+
+def test_a_difference_within_the_spread_does_not_count() -> None:
+    def found(apart: float) -> Findings:
+        return Findings(
+            {
+                ("r1nes", "f9", 8): replace(summary(120), quartiles=(120 - apart, 120 + apart)),
+                ("xnes", "f9", 8): replace(summary(100), quartiles=(100 - apart, 100 + apart)),
+            }
+        )
+
+    assert judge("b", found(1)).holds is False
+    assert judge("b", found(40)).holds is True  # a standard error of 44 %
+
+
+def test_a_function_that_is_never_solved_is_named_beside_the_others() -> None:
+    places = [(f, d) for f in ("f1", "f9", "f14") for d in (4, 8, 16)]
+    ours: dict[Key, Summary] = {("r1nes", f, d): summary(10, 0 if f == "f14" else 5) for f, d in places}
+    found = Findings(ours | {("xnes", f, d): summary(10) for f, d in places})
+    assert "without f14, which is not solved in most dimensions, within 1." in judge("c", found).measured
 
 
 def test_nine_cells_of_ten_must_be_comparable() -> None:

@@ -7,13 +7,11 @@ authors' own, because it is not known which of them the paper used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import median
-from typing import NamedTuple
 
 from r1nes.bench.paper.cigar import runs_of
 from r1nes.bench.paper.findings import (
-    CASES,
     DEFAULT,
     NAMES,
     OURS,
@@ -23,92 +21,16 @@ from r1nes.bench.paper.findings import (
     Case,
     Findings,
     Where,
-    by_function,
     listed,
     most,
 )
 from r1nes.bench.paper.timing import exponent
+from r1nes.bench.paper.verdicts import Claim, Outcome
 
-TOLERANCE = 1.1  # medians within this factor count as equal
+TOLERANCE, ERRORS = 1.1, 2.0  # medians within this factor, or these standard errors, count as equal
 COMPARABLE = 2.0
 MOST = 0.9
 TELLING = 8  # smallest dimension in which a failure is conclusive
-
-HOLDS, DIFFERS, NOT_RUN = "holds", "differs", "not run"
-
-
-class Outcome(NamedTuple):
-    """What was measured in one case."""
-
-    holds: bool | None  # None if it was not measured
-    measured: str
-    exceptions: dict[str, list[Where]] = {}  # noqa: RUF012 - never changed; what speaks against the claim
-
-
-class Claim(NamedTuple):
-    """A statement of the paper, how it is checked, and what the default of today does instead."""
-
-    key: str
-    says: str
-    criterion: str
-    judge: Callable[[Findings, Case], Outcome]
-    today: Callable[[Findings], Outcome]
-    cases: Sequence[Case] = CASES
-
-
-class Verdict(NamedTuple):
-    """Whether a claim holds, why, and the measurements behind it."""
-
-    verdict: str  # begins with HOLDS, DIFFERS or NOT_RUN
-    outcomes: dict[Case, Outcome]
-    today: Outcome
-
-    @property
-    def kind(self) -> str:
-        """A name of the verdict for the style sheet."""
-        return next(kind for kind in (HOLDS, DIFFERS, NOT_RUN) if self.verdict.startswith(kind))
-
-
-def judged(claim: Claim, found: Findings) -> Verdict:
-    """Check the claim in all of its cases."""
-    outcomes = {case: claim.judge(found, case) for case in claim.cases}
-    known = {case: outcome for case, outcome in outcomes.items() if outcome.holds is not None}
-    holding = [case for case, outcome in known.items() if outcome.holds]
-    if not known:
-        verdict = NOT_RUN
-    elif len(holding) == len(outcomes):
-        verdict = HOLDS
-    elif len(holding) == len(known):
-        verdict = f"{HOLDS} with {_in_words(holding, list(outcomes))}; the other cases are not recorded"
-    elif holding:
-        verdict = f"{HOLDS} with {_in_words(holding, list(known))}"
-    else:
-        verdict = f"{DIFFERS} because {_reason(list(known.values()))}"
-    return Verdict(verdict, outcomes, claim.today(found))
-
-
-def _in_words(chosen: list[Case], known: list[Case]) -> str:
-    """Describe some of the known cases by what they have in common, if this describes no others."""
-    settings, functions = {case.settings for case in chosen}, {case.functions for case in chosen}
-    alike = [case for case in known if case.settings in settings and case.functions in functions]
-    if len(alike) > len(chosen):
-        return "; or with ".join(f"{case.settings} and {case.functions}" for case in chosen)
-    parts: list[str] = []
-    if len(settings) < len({case.settings for case in known}):
-        parts += settings
-    if len(functions) < len({case.functions for case in known}):
-        parts += functions
-    return " and ".join(parts)
-
-
-def _reason(outcomes: list[Outcome]) -> str:
-    """Return what speaks against the claim in all cases, or in any if nothing does in all."""
-    found = [{(why, f) for why, where in each.exceptions.items() for f, _ in where} for each in outcomes]
-    common = set.intersection(*found)
-    reasons: dict[str, set[str]] = {}
-    for why, function in common or set.union(*found):
-        reasons.setdefault(why, set()).add(function)
-    return "; ".join(f"{why} {listed(reasons[why])}" for why in sorted(reasons)) or outcomes[0].measured
 
 
 def _rosenbrock(found: Findings, case: Case) -> Outcome:
@@ -132,13 +54,14 @@ def _at_least_as_good(found: Findings, case: Case) -> Outcome:
         return Outcome(None, "Not recorded.")
     worse: dict[str, list[Where]] = {}
     for rival, function, dim in compared:
-        if found.ratio(case, rival, function, dim) > TOLERANCE:
+        ratio = found.ratio(case, rival, function, dim)
+        if ratio > max(TOLERANCE, math.exp(ERRORS * found.spread(case, rival, function, dim))):
             name = NAMES[rival].split(",")[0]
             worse.setdefault(f"{name} needs fewer evaluations on", []).append((function, dim))
     better = len(compared) - sum(map(len, worse.values()))
     half = sum(found.ratio(case, *each) <= 0.5 for each in compared)
     text = f"True in {better} of {len(compared)} comparisons, with at most half of the evaluations in {half}."
-    return Outcome(not worse, text, worse)
+    return Outcome(not worse, text, worse, {(function, dim) for _, function, dim in compared})
 
 
 def _comparable_with_xnes(found: Findings, case: Case) -> Outcome:
@@ -152,10 +75,20 @@ def _comparable_with_xnes(found: Findings, case: Case) -> Outcome:
     far = [where for where, ratio in ratios.items() if ratio > COMPARABLE]
     factor = most(ratios.values(), MOST)
     text = f"Within twice xNES's evaluations in {len(ratios) - len(far)} of {len(ratios)} cells"
-    known = "a factor that is infinite: some are not solved" if math.isinf(factor) else f"{factor:.2g} times"
-    text += f"; {MOST:.0%} of them are within {known}."
+    known = "a factor that is infinite: some are not solved" if math.isinf(factor) else f"{factor:.3g} times"
+    text += f"; {MOST:.0%} of them are within {known}"
+    solved = {at: ratio for at, ratio in ratios.items() if at[0] not in _unsolved(ratios)}
+    if len(solved) < len(ratios):
+        text += f", and without {listed(_unsolved(ratios))}, which is not solved in most dimensions, within "
+        text += f"{most(solved.values(), MOST):.3g}" if solved else "nothing"
     against = {f"it needs more than {COMPARABLE:g} times xNES's evaluations on": far} if far else {}
-    return Outcome(factor <= COMPARABLE, text, against)
+    return Outcome(factor <= COMPARABLE, f"{text}.", against, ratios)
+
+
+def _unsolved(ratios: dict[Where, float]) -> set[str]:
+    """Return the functions with an infinite ratio in most dimensions."""
+    cells = {f: [ratio for (name, _), ratio in ratios.items() if name == f] for f, _ in ratios}
+    return {f for f, values in cells.items() if 2 * sum(map(math.isinf, values)) > len(values)}
 
 
 def _snes_solves_the_separable(found: Findings, case: Case) -> Outcome:
@@ -168,7 +101,7 @@ def _snes_solves_the_separable(found: Findings, case: Case) -> Outcome:
     solved = [at for at, solved in where.items() if at[0] not in SEPARABLE and solved]
     against = {"it does not solve": unsolved, "it also solves": solved}
     holds = always == SEPARABLE & recorded and not sometimes
-    return Outcome(holds, text, {why: cells for why, cells in against.items() if cells})
+    return Outcome(holds, text, {why: cells for why, cells in against.items() if cells}, where)
 
 
 def _solved(
@@ -187,7 +120,7 @@ def _fails_on_the_four(found: Findings, case: Case) -> Outcome:
         return Outcome(None, "Not recorded.")
     solved = [at for at, is_solved in where.items() if is_solved]
     text = f"Unsolved in {len(where) - len(solved)} of {len(where)} cells."
-    return Outcome(not solved, text, {"it solves": solved} if solved else {})
+    return Outcome(not solved, text, {"it solves": solved} if solved else {}, where)
 
 
 def _costs(found: Findings, _: Case) -> Outcome:
@@ -245,7 +178,8 @@ CLAIMS = [
     Claim(
         "b",
         "On eight benchmarks R1-NES performs at least as well as the other methods, and often much better.",
-        f"In every dimension, its median is at most {TOLERANCE} times that of SNES and of xNES.",
+        f"In every dimension, its median is at most {TOLERANCE} times that of SNES and of xNES, or within "
+        f"{ERRORS:g} standard errors.",
         _at_least_as_good,
         lambda found: _at_least_as_good(found, DEFAULT),
     ),
@@ -290,11 +224,3 @@ CLAIMS = [
         [OURS, Case("r1nes-heuristic")],  # one function, the textbook's
     ),
 ]
-
-
-def exceptions(outcome: Outcome) -> str:
-    """Return what speaks against the claim in one case, as a sentence; empty if nothing does."""
-    if not outcome.exceptions:
-        return ""
-    text = "; ".join(f"{why} {by_function(where)}" for why, where in outcome.exceptions.items())
-    return ("It" + text.removeprefix("it") if text.startswith("it ") else text) + "."

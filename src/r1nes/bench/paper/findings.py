@@ -99,16 +99,25 @@ class Findings:
         ours, theirs = (self.evaluations(m, case.form(function), dim) for m in (case.method, rival))
         return 1.0 if math.isinf(ours) and math.isinf(theirs) else ours / theirs
 
-    def standard_errors(self) -> list[float]:
-        """Return the standard error of each median over 5 or more solved runs, relative to the median.
+    def spread(self, case: Case, rival: str, function: str, dim: int) -> float:
+        """Return the standard error of the logarithm of ``ratio``; 0 where there are fewer than 5 runs."""
+        errors = [standard_error(self.summaries[m, case.form(function), dim]) for m in (case.method, rival)]
+        return math.hypot(*errors)
 
-        For a normal distribution it is 1.25/√n standard deviations, and the quartiles are 1.35 apart.
-        """
-        return [
-            1.25 / 1.35 * (s.quartiles[1] - s.quartiles[0]) / math.sqrt(s.solved) / s.median_solved
-            for s in self.summaries.values()
-            if s.solved >= 5 and not math.isnan(s.median_solved)
-        ]
+    def standard_errors(self) -> list[float]:
+        """Return the standard errors of the medians, as far as they are known."""
+        return [error for error in map(standard_error, self.summaries.values()) if error]
+
+
+def standard_error(summary: Summary) -> float:
+    """Return the standard error of a median over 5 or more solved runs, relative to the median; otherwise 0.
+
+    For a normal distribution it is 1.25/√n standard deviations, and the quartiles are 1.35 apart.
+    """
+    if summary.solved < 5 or math.isnan(summary.median_solved):
+        return 0.0
+    apart = summary.quartiles[1] - summary.quartiles[0]
+    return 1.25 / 1.35 * apart / math.sqrt(summary.solved) / summary.median_solved
 
 
 def typical(values: Iterable[float]) -> float:

@@ -8,20 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from r1nes.bench.paper.claims import (
-    CLAIMS,
-    COMPARABLE,
-    MOST,
-    TELLING,
-    TOLERANCE,
-    Claim,
-    Outcome,
-    Verdict,
-    exceptions,
-    judged,
-)
+from r1nes.bench.paper.claims import CLAIMS, COMPARABLE, ERRORS, MOST, TELLING, TOLERANCE
 from r1nes.bench.paper.findings import AUTHORS, FORM, NAMES, OURS, PROBABLE, SUITED, UNSUITED, Case, Findings
 from r1nes.bench.paper.leads import form_matters, precision, rates_matter, settings_matter
+from r1nes.bench.paper.verdicts import Claim, Outcome, Verdict, exceptions, judged
 from r1nes.display.pages import embedded, rendered
 
 TITLES = {
@@ -175,7 +165,13 @@ def write(path: Path, sections: Sequence[Section], found: Findings) -> None:
         coverage=coverage(found),
         precision=precision(found),
         matters=[*settings_matter(found), *form_matters(found), *rates_matter(found)],
-        limits={"tolerance": TOLERANCE, "comparable": COMPARABLE, "most": MOST, "telling": TELLING},
+        limits={
+            "tolerance": TOLERANCE,
+            "errors": ERRORS,
+            "comparable": COMPARABLE,
+            "most": MOST,
+            "telling": TELLING,
+        },
         runs=sum(summary.runs for summary in found.summaries.values()),
         versions={package: version(package) for package in ("r1nes", "numpy", "scipy")},
     )

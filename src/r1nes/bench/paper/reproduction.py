@@ -40,6 +40,7 @@ LOOKS = {
     "rknes": Look(NAMES["rknes"], ORANGE, (0, ()), "P", lw=2.0),
 }
 GRIDS = {"suited": SUITED, "unsuited": UNSUITED, "pybrain": PYBRAIN}
+COLUMNS = {"suited": 4, "unsuited": 2, "pybrain": 3}  # panels in a row
 FIGURES = [*GRIDS, "runtime", "cigar", "gradients", "parameterisations"]
 
 
@@ -168,9 +169,9 @@ def _draw(name: str, findings: Findings, out: Path) -> Section | None:
         summaries = {key: value for key, value in findings.summaries.items() if key[1] in GRIDS[name]}
         if not summaries:
             return None
-        counted, columns = ("rknes", 2) if name == "unsuited" else (None, comparison.PANELS)
+        counted = "rknes" if name == "unsuited" else None
         comparison.draw(
-            summaries, path, statistic="median_solved", looks=LOOKS, columns=columns, counted=counted
+            summaries, path, statistic="median_solved", looks=LOOKS, columns=COLUMNS[name], counted=counted
         )
         return Section(name, LEADS[name](findings), _grid_table(summaries))
     if name == "runtime":
