@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "results"
@@ -37,9 +38,12 @@ def draw_coco() -> None:
         silent = io.StringIO()  # cocopp warns that it expects 15 instances
         with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
             import cocopp
+            from matplotlib import pyplot
 
             cocopp.genericsettings.figure_file_formats = ["png"]
-            cocopp.main(["-o", f"{folder}/out", *archives])
+            save = pyplot.savefig  # cocopp asks for 60 dots per inch
+            with patch.object(pyplot, "savefig", lambda *args, **given: save(*args, **given | {"dpi": 100})):
+                cocopp.main(["-o", f"{folder}/out", *archives])
         for name in COCO:
             (drawn,) = Path(folder, "out").glob(f"*/pprldmany_{name}.png")
             shutil.copy(drawn, DOCS / "figures" / f"coco_{name}.png")

@@ -132,7 +132,7 @@ def _outcomes(cells: list[Cell], jobs: int, as_published: bool) -> Generator[tup
     else:  # starts quickly with all modules imported, and does not inherit open files
         context = multiprocessing.get_context("forkserver")
         peers = {PEERS[cell.method].module for cell in cells if cell.method in PEERS}
-        context.set_forkserver_preload([__name__, *sorted(peers)])
+        context.set_forkserver_preload([__name__, "r1nes.bench.runner.preloaded", *sorted(peers)])
     waiting = deque(cells)
     running: dict[Connection, tuple[Cell, BaseProcess]] = {}
     try:
