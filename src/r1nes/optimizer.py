@@ -120,6 +120,7 @@ class Optimizer:
     def _draw(self) -> Any:
         """Return the noise of the next generation or, if asynchronous, of the next point."""
         counts = self.counts
+        self._points.vary(self._probing.is_blind)
         if self.settings.asynchronous:
             counts.drawn += 1
             return self._points.draw_one(counts.drawn - 1)
@@ -128,6 +129,7 @@ class Optimizer:
     def _stream(self) -> Stream:
         if not isinstance(self._matching, Synchronous):
             raise ValueError("streaming must be False with asynchronous=True, where ask returns one point")
+        self._points.vary(self._probing.is_blind)
         stream = self._points.stream(self.strategy, self.counts.generation + 1, self._probing.points)
         self._matching.asked_stream(stream)
         return stream

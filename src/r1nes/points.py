@@ -16,7 +16,8 @@ from r1nes.arrays import Array, copied, is_masked, zeros
 from r1nes.bounds import Box
 from r1nes.sampling.gaussian import SETUP, GaussianNoise
 from r1nes.sampling.keys import Key, key_of
-from r1nes.sampling.orthogonal import first_of
+from r1nes.sampling.on_device import HostNoise
+from r1nes.sampling.orthogonal import OrthogonalDirections, first_of
 from r1nes.sampling.sources import source_of
 from r1nes.sampling.streaming import Stream
 from r1nes.settings import Settings
@@ -61,6 +62,11 @@ class Points:
             raise ValueError(f"out must be of shape {shape}, one row per point, got {out.shape}")
         if not out.flags.writeable:
             raise ValueError("out must be writable, got a read-only array")
+
+    def vary(self, varied: bool) -> None:
+        """Set whether orthogonal directions have lengths that differ."""
+        if isinstance(self.noise, OrthogonalDirections | HostNoise):
+            self.noise.vary(varied)
 
     def draw(self, generation: int, repeated: int) -> Any:
         """Return the noise of a ``generation`` of which the last ``repeated`` points were drawn before."""

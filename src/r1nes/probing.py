@@ -51,6 +51,7 @@ class Doubt(NamedTuple):
     share: float = 0.0  # g
     improving: float = 0.0
     worsening: float = 0.0
+    is_blind: bool = False  # whether rates adapt although no noise was seen
 
 
 @dataclass(slots=True)
@@ -115,14 +116,19 @@ class Probing:
                 self.spread = float(finite.var()) if finite.size else 0.0
 
     @property
+    def is_blind(self) -> bool:
+        """Whether rates adapt although no noise was seen: ranks may look like noise among many minima."""
+        return self.always and not self.seen
+
+    @property
     def doubt_begins(self) -> bool:
         """Whether the noise is large enough to matter."""
         return self.share > LEAST_SHARE
 
     def doubt(self) -> Doubt:
         """Return what the values so far say about noise."""
-        if self.always:
-            return Doubt(noisy=True, share=1.0)
+        if self.is_blind:
+            return Doubt(noisy=True, share=1.0, is_blind=True)
         if not self.doubt_begins:
             return Doubt()
         z = self.trend()

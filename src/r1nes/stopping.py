@@ -52,6 +52,7 @@ class Stopping:
     xtol: float
     ftol: float
     max_condition: float
+    is_patient: bool = False  # whether a run with a limit may stagnate
 
     best: float = math.inf
     bests: deque[float] = field(init=False)  # best values of the last generations: the window of ftol
@@ -85,6 +86,7 @@ class Stopping:
             xtol=1e-12 * settings.sigma if settings.xtol is None else settings.xtol,
             ftol=settings.ftol,
             max_condition=settings.algorithm.max_condition if limit is None else limit,
+            is_patient=settings.noise is True,
         )
 
     def __post_init__(self) -> None:
@@ -133,11 +135,14 @@ class Stopping:
             return self._check(worst - best, most)
         return 1.0
 
+    @property
+    def _has_limit(self) -> bool:
+        return self.max_evals is not None or self.max_seconds is not None
+
     def _under_noise(self, ends: dict[str, float]) -> dict[str, float]:
         """Return the reasons that hold if values are noisy: no convergence, no stagnation before a limit."""
-        limited = self.max_evals is not None or self.max_seconds is not None
         kept = {reason: value for reason, value in ends.items() if reason not in UNPROVEN}
-        ended = ends.keys() & (UNPROVEN - {"stagnation"} if limited else UNPROVEN)
+        ended = ends.keys() & (UNPROVEN - {"stagnation"} if self._has_limit else UNPROVEN)
         return {"noise": self.noise, **kept} if ended else kept
 
     def _mark(self, most: float, best: float, worst: float) -> None:
@@ -236,7 +241,7 @@ class Stopping:
                 stop["ftol"] = spread / seen if seen else 0.0
         if self.flat >= FLAT_GENERATIONS and "ftol" not in stop:
             stop["flat"] = self.bests[-1]
-        if self.stagnant:
+        if self.stagnant and not (self.is_patient and self._has_limit):
             stop["stagnation"] = self.stagnant
         if not self.condition < self.max_condition:
             stop["condition"] = self.condition

@@ -161,6 +161,26 @@ def test_more_directions_than_variables_have_the_lengths_of_normal_vectors() -> 
     assert_allclose(cosines, np.eye(10), atol=1e-12)
 
 
+@pytest.mark.parametrize("d", [3, 10, 128])
+def test_lengths_vary_on_demand_and_nothing_else_does(d: int) -> None:
+    source = directions(d, per_generation=6)
+    plain = first_rows(source, 4000)
+    source.vary(True)
+    varied = first_rows(source, 4000)
+    lengths = (varied**2).sum(axis=1)
+    assert lengths.mean() == pytest.approx(d, rel=0.03)
+    assert lengths.var() == pytest.approx(2 * d, rel=0.15)
+    assert_allclose(varied * np.sqrt(d / lengths)[:, None], plain, atol=1e-12)
+    source.vary(False)
+    assert_array_equal(first_rows(source, 100), plain[:100])
+
+
+def test_many_variables_keep_one_length() -> None:
+    source = directions(129)
+    source.vary(True)
+    assert_allclose((first_rows(source, 50) ** 2).sum(axis=1), 129)
+
+
 @pytest.mark.parametrize("d", [5, 40, 200])
 def test_single_precision_is_rounded_double_precision(d: int) -> None:
     single = directions(d, dtype=np.float32).rows(1, 0, 1)

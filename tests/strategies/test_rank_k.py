@@ -86,7 +86,7 @@ def test_a_small_step_is_the_inverse_fisher_times_the_gradient(d: int, c: list[f
 
     still = dict.fromkeys(Rates._fields, 0.0)
     rates = Rates(
-        **still | {"total": w.sum(), "mu": 1.0, "layer": tiny, "sigma": 1.0, "expected": 1.0, "memory": 0.1}
+        **still | {"total": w.sum(), "mu": 1.0, "layer": tiny, "radial": tiny, "expected": 1.0, "memory": 0.1}
     )
     zeros, growing = np.zeros(d), sum(ci > 0 for ci in c)
     state = State(zeros, np.ones(d), V, np.exp(c), zeros, zeros, zeros, zeros[:0, None], 0.0, 0.0, 0.0, 0)

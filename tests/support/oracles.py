@@ -255,7 +255,7 @@ def rank_k_step(state: Any, Y: Array, of_mean: Array, w: Array, r: Any, growing:
             v = v - (v @ other) * other
         moved.append(v / np.linalg.norm(v))
     next_V = np.array(moved)
-    change = r.sigma * (min(r.damping * (excess - 1), 0.15) + 0.5 * r.layer * tau)
+    change = r.sigma * min(r.damping * (excess - 1), 0.15) + 0.5 * r.radial * tau
     busy = min(1.0, min([ci for ci in next_c if ci > 0], default=0.0) / 2)
     kappa = r.moved * max(h_full, (1 - h_diagonal) * busy) * next_c if full else 0 * next_c
     N = one + next_V.T @ np.diag(np.exp(kappa) - 1) @ next_V

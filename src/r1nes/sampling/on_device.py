@@ -26,6 +26,11 @@ class HostNoise:
         """Copy the rows of ``source`` to arrays of ``array_type``; draws nothing yet."""
         self._source, self._array_type = source, array_type
 
+    def vary(self, varied: bool) -> None:
+        """Set whether orthogonal directions have lengths that differ."""
+        if isinstance(self._source, OrthogonalDirections):
+            self._source.vary(varied)
+
     def rows(self, generation: int, start: int, stop: int, _: object = None) -> Array:
         """Return the noise of samples ``start`` to ``stop`` − 1, one per row."""
         return self._array_type.array(self._source.rows(generation, start, stop))
@@ -114,7 +119,7 @@ class DeviceDirections(OrthogonalDirections):
                 self._table = namespace(waves).reshape(rows, (-1, d))
             else:
                 self._waves, self._flips = waves, flips
-        if self.pairs > d:
+        if self.lengths_differ:
             numbers = self._normal(LENGTHS, number, self.rows_at_once, d)
             mean_squares = (numbers * numbers).sum(axis=1)[:, None] / d
             self._table = self._table * namespace(numbers).sqrt(mean_squares)

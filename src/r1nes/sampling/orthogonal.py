@@ -12,7 +12,8 @@ With few variables, d ≤ n, all directions come in pairs, which saves evaluatio
 because pairs would double the cost of covering the space. In between, two generations cover the space, and
 the samples that this does not need are opposites. If a generation has more than d pairs, their lengths are
 those of normal vectors: a search that covers the space in every generation could not detect from one length
-alone that its steps are too long.
+alone that its steps are too long. ``vary`` asks for these lengths in other cases. With many variables they
+hardly differ, so that directions of more than ``TABLE`` numbers per block keep one length.
 
 Up to ``DENSE`` variables a block is a random orthogonal matrix. For more variables, row r of a block is
 
@@ -138,6 +139,7 @@ class OrthogonalDirections:
         self.compiled = False  # whether compiled code expands the directions from their compact form
         self.rows_at_once = width * max(1, TABLE // width**2)
         self._table_fits = width <= DENSE or width**2 <= TABLE or self.pairs > width
+        self.lengths_differ = self.pairs > width
         self.step = next(t for t in range(math.ceil(0.618 * width), 2 * width) if math.gcd(t, width) == 1)
         self._noise = GaussianNoise(seed, width, dtype)
         self._table: Array = np.empty((0, width))  # small blocks: the rows generated last
@@ -146,6 +148,12 @@ class OrthogonalDirections:
         self._sequence: Array = np.empty(0)  # its √d w, twice
         self._windows: Array = np.empty((0, 0))  # all shifts of it, in the same memory
         self._signs = np.empty(0, np.int8)  # its s
+
+    def vary(self, varied: bool) -> None:
+        """Set whether directions have the lengths of normal vectors where they could do without."""
+        differ = self.pairs > self.width or (varied and self._table_fits)
+        if differ != self.lengths_differ:
+            self.lengths_differ, self._table, self._current_block = differ, self._table[:0], -1
 
     def rows(self, generation: int, start: int, stop: int, out: Array | None = None) -> Array:
         """Return the directions of samples ``start`` to ``stop`` − 1, one per row, in ``out`` if given."""
@@ -260,7 +268,7 @@ class OrthogonalDirections:
         else:
             w, signs = self._sequences(rng, len(blocks))
             np.multiply(w.take(self._gather_indices, axis=1), signs[:, None], out=blocks)
-        if self.pairs > d:
+        if self.lengths_differ:
             table *= np.sqrt(rng.chisquare(d, (len(table), 1)) / d)
 
     def _make_sequence(self, block: int) -> None:

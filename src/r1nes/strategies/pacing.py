@@ -34,6 +34,7 @@ TINY = 1e-37  # replaces a divisor of 0
 SPEED = 0.1  # the fastest change of log η per generation
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
+CAUTIOUS = 0.03  # the first η if no noise was seen: σ must not shrink before rates have fallen
 NARROW, WIDE = 1.5, 0.25  # κ below and above σ₀
 
 
@@ -51,6 +52,13 @@ class Pace(NamedTuple):
     def is_adapted(self) -> bool:
         """Whether rates differ from those without noise."""
         return bool(self.doubt[0]) or self.eta < 1
+
+    def heeding(self, doubt: Doubt) -> Pace:
+        """Return the pace that follows ``doubt`` from now on."""
+        eta = self.eta
+        if doubt.is_blind != Doubt(*self.doubt).is_blind:
+            eta = CAUTIOUS if doubt.is_blind else 1.0
+        return self._replace(doubt=tuple(doubt), eta=eta)
 
 
 @one_text
@@ -70,7 +78,7 @@ def followed(
     b = min(0.1, 0.5 * c_sigma)
     E, V, snr = signal.of(library)(pace.E, pace.V, s, b)
     alpha = STEADY * min(1.0, 3 * mu / d)
-    _, share, improving, worsening = Doubt(*pace.doubt)
+    _, share, improving, worsening, _ = Doubt(*pace.doubt)
     g = share * (1 - worsening)
     follow = min(1.0, max(improving - 1.0, float(snr) / (alpha * eta) - 1))
     change = (1 - g) * min(SPEED * math.sqrt(eta), b) + g * min(SPEED * eta, b) * follow

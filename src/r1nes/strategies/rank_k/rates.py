@@ -15,6 +15,7 @@ from r1nes.sampling.orthogonal import pairs_of
 LEAST, SHORTEST, LONGEST = 0.1, -9.0, 12.0  # |c| of a free slot, and the limits of c
 PULL = 0.02  # of shrunk directions back to 0, in units of the rate of the layer
 FALL = 0.15  # of log σ per generation under noise, the limit of its growth
+RADIAL = 2.0  # rate of σ by τ among many minima, in units of η
 PACE = 0.5  # of shrinking slots, relative to growing ones
 
 
@@ -52,6 +53,7 @@ class Rates(NamedTuple):
     mean: float
     sigma: float
     layer: float
+    radial: float  # of σ, by τ
     diagonal: float  # η_D
     full: float  # η_A
     memory: float  # β
@@ -88,6 +90,7 @@ def rates_of(
     share = 2 * pairs_of(n, d) / n  # of the samples that are one of a pair
     biased = share * min(1.0, 2 * d / n)  # pairs may shrink σ, but not in large populations, which explore
     unit = mu**biased * power ** (biased - 1)  # without selection 1/power keeps ‖p_σ‖ at its expected length
+    by_layer = min(0.5, 5 * layer * mu / (3 * d + 10))
     return Rates(
         total=total + 1 / mu,
         mu=mu,
@@ -102,7 +105,8 @@ def rates_of(
         drift=0.3 * min(1.0, math.sqrt(512 / d)) / math.sqrt(mu),
         mean=mean,
         sigma=sigma,
-        layer=min(0.5, 5 * layer * mu / (3 * d + 10)),
+        layer=by_layer,
+        radial=sigma * by_layer,
         diagonal=min(0.7, 0.6 * base * mu / math.sqrt(d)),
         full=min(0.5, 1.6 * base * mu * math.sqrt(d) / ((d + 2) ** 2 + mu)),
         memory=0.5 / d,
@@ -110,11 +114,13 @@ def rates_of(
     )
 
 
-def slowed(rates: Rates, power: float, n: int, d: int, eta: float) -> Rates:
+def slowed(rates: Rates, power: float, n: int, d: int, eta: float, is_blind: bool) -> Rates:
     """Return ``rates`` for noisy values, slowed by η.
 
     Without noise, biased step sizes are faster; under noise they would shrink σ without end. So p_σ and q
     have gains that keep their expected length under random ranks, and σ falls no faster than it may grow.
+    A slow mean hardly turns back where steps are too long, so among many minima, if no noise was seen, σ has
+    to follow the lengths of the best samples instead.
     """
     share, slow = 2 * pairs_of(n, d) / n, min(1.0, 2 * eta)
     neutral = (1 - share / n) / power  # opposites never have the same rank
@@ -126,6 +132,7 @@ def slowed(rates: Rates, power: float, n: int, d: int, eta: float) -> Rates:
         mean=eta * rates.mean,
         sigma=slow * rates.sigma,
         layer=slow * rates.layer,
+        radial=RADIAL * eta * rates.sigma if is_blind else slow * slow * rates.radial,
         diagonal=slow * rates.diagonal,
         full=slow * rates.full,
         moved=slow * rates.moved,

@@ -180,7 +180,7 @@ def decide(a: Array, sums: Any, trace: float, growth: float, h: float, h_full: f
     tangent = (turn * turn) * (W_power - powers(within)) * (1 / TURN**2)  # squared, in units of TURN
     turn = turn / xp.sqrt(xp.maximum(tangent, slots.ones))
     of_W = U.T * turn
-    change = rates.sigma * (growth + least(0.5 * rates.layer * tau, JUMP))
+    change = rates.sigma * growth + least(0.5 * rates.radial * tau, JUMP)
     a = clip(a * slots.pull, slots.low, slots.high)
     across = t + t, level + (within - level) * (0.5 * t)
     return a, change, (U.T - dot(of_W, within), of_W, *across, 0.5 * rates.diagonal * h, middle)

@@ -184,7 +184,7 @@ class RankKGaussian(Strategy):
 
     def heeding(self, doubt: Doubt) -> Self:
         """Return the same distribution, with rates that follow the signal as far as ``doubt`` says."""
-        return replace(self, pace=self.pace._replace(doubt=tuple(doubt)))
+        return replace(self, pace=self.pace.heeding(doubt))
 
     def paced(self, s: Array, power: float, total: float, n: int) -> Self:
         """Return the distribution with the rates and the width that follow from the mean's last step s."""
@@ -196,7 +196,9 @@ class RankKGaussian(Strategy):
     def _rates(self, power: float, total: float, n: int) -> Rates:
         d = len(self.mean)
         rates = rates_of(power, total, n, d, *self.relative)
-        return slowed(rates, power, n, d, self.pace.eta) if self.pace.is_adapted else rates
+        if not self.pace.is_adapted:
+            return rates
+        return slowed(rates, power, n, d, self.pace.eta, Doubt(*self.pace.doubt).is_blind)
 
     def _constants(self, power: float, total: float, n: int) -> tuple[Rates, Slots]:
         """Return the numbers of a step that do not depend on the samples."""
