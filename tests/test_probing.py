@@ -203,7 +203,7 @@ class TestNeutrality:
     @pytest.mark.parametrize("fourfold", [False, True])
     @pytest.mark.parametrize("d", [5, 10, 32, 128, 1000])
     @pytest.mark.parametrize("method", ["rknes", "snes", "r1nes", "xnes"])
-    def test_pure_luck_hardly_changes_the_step_size(self, method: str, d: int, fourfold: bool) -> None:
+    def test_pure_luck_hardly_changes_the_distribution(self, method: str, d: int, fourfold: bool) -> None:
         if method == "xnes" and d > 128:
             pytest.skip("too slow")
         popsize = 4 * Optimizer(np.zeros(d), method=method).popsize if fourfold else None
@@ -212,11 +212,14 @@ class TestNeutrality:
         while optimizer.nfev < 10_000:
             X = optimizer.ask()
             optimizer.tell(X, rng.random(len(X)))
-            assert 1 / 45 < optimizer.strategy.sigma < 30
+            assert 1 / (30 if method == "rknes" else 60) < optimizer.strategy.sigma < 30
         if method == "rknes":
-            assert isinstance(optimizer.strategy, RankKGaussian)
-            assert abs(np.log(optimizer.strategy.state.a)).max() < 4
-            assert np.linalg.norm(optimizer.strategy.mean) < 300 * math.sqrt(d)
+            strategy = optimizer.strategy
+            assert isinstance(strategy, RankKGaussian)
+            assert abs(np.log(strategy.state.a)).max() < 4
+            relative = strategy.stds() / strategy.sigma
+            assert 1 / 100 < relative.min() <= relative.max() < 100
+            assert np.linalg.norm(strategy.mean) < 30 * math.sqrt(d)
 
     def test_no_step_size_collapses_or_runs_away_over_many_seeds(self) -> None:
         sigmas = []

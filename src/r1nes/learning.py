@@ -29,13 +29,13 @@ def learnt(
     """Return the next distribution, given the values ``ranked``; None if the step is too large to compute."""
     if probing.seen or probing.always:
         strategy = strategy.heeding(probing.doubt())
-    before, limited = strategy.sigma, settings.algorithm.heeds_noise
+    limited = settings.algorithm.heeds_noise
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             stepped = updated(strategy, noise, utilities)
-            if not 1 / LONGEST_STEP < stepped.sigma / before < LONGEST_STEP:
+            if not 1 / LONGEST_STEP < stepped.sigma / strategy.sigma < LONGEST_STEP:
                 return None
-            adjusted = with_sigma_adjusted(stepped, before, ranked, settings.sigma, probing, limited)
+            adjusted = with_sigma_adjusted(stepped, strategy, ranked, settings.sigma, probing, limited)
             return points.limited(adjusted)
     except (ArithmeticError, np.linalg.LinAlgError):
         return None
