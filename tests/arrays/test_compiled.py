@@ -78,7 +78,7 @@ def test_a_compiled_step_is_the_same_to_rounding(method: str, settings: dict[str
         {"rank": (1, 0)},
         {"rank": (0, 2)},
         {"rank": (4, 3)},
-        {"rate_base": 50.0},  # clips the steps of the diagonal
+        {"rate_base": 10.0},  # clips the steps of the diagonal
         {"popsize": 7},
         {"popsize": 40, "utilities": np.linspace(1, 0, 40)},  # with a nonzero sum
     ],
