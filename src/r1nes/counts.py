@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from r1nes.arrays import Array, ArrayType, copied
+from r1nes.ranking import best_first
 from r1nes.sampling.streaming import Stream
 
 BLANK_GENERATIONS = 10  # generations in a row with only NaN, after which tell raises
@@ -34,6 +35,13 @@ class Counts:
         if values[first] < self.best:
             self.best_x = points.point(first) if isinstance(points, Stream) else copied(points[first])
             self.best = float(values[first])
+
+    def keep_part(self, points: Array, values: Array) -> None:
+        """Count the evaluations of a generation that is not finished."""
+        self.nfev += len(values)
+        self.nan_count += int(np.isnan(values).sum())
+        if len(values):
+            self.keep_best(points, values, int(best_first(values)[0]))
 
     def finish_generation(self, points: Array | Stream, values: Array, first: int, ranked: Array) -> bool:
         """Count a generation whose best point is row ``first``.
@@ -74,3 +82,8 @@ def only_nan(n: int, sigma: float) -> FloatingPointError:
         f"fun must return a number for some points, got only NaN in {BLANK_GENERATIONS} generations in a row "
         f"of {n} points, with σ = {sigma:.3g}"
     )
+
+
+def count(name: str, meaning: str) -> Any:
+    """Return a read-only property for one of the ``counts`` of an Optimizer."""
+    return property(lambda optimizer: getattr(optimizer.counts, name), doc=meaning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -27,6 +28,8 @@ from r1nes.result import Result
 from r1nes.settings import RunSettings, takes
 from r1nes.storage.files import locked
 from r1nes.storage.run_file import RunFile, read, restoring
+
+PART = 0.01  # seconds of evaluation between two looks at the clock
 
 
 @takes(RunSettings)
@@ -77,7 +80,9 @@ def solve(fun: Function, settings: RunSettings) -> Result:
             advance = stack.enter_context(asynchronous(objective, interrupts, settings)).advance
         else:
             evaluate = stack.enter_context(synchronous(objective, search, settings))
-            advance = partial(_advance, evaluate, interrupts, keyed=settings.keyed)
+            one_by_one = settings.max_seconds is not None and _is_one_by_one(settings)
+            way = _advance_in_time if one_by_one else _advance
+            advance = partial(way, evaluate, interrupts, keyed=settings.keyed)
         save = _no_file
         if path is not None:
             if kept is not None:
@@ -111,7 +116,7 @@ def _run(
             finally:  # the tenth generation of NaN raises, but it is complete
                 if optimizer.counts.generation > generation:
                     recorder.record(optimizer)
-            if optimizer.counts.generation == generation:  # asynchronous, and the budget is spent
+            if optimizer.counts.generation == generation:  # time or, if asynchronous, evaluations are spent
                 continue
             save()
             if callback is not None:
@@ -129,6 +134,28 @@ def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer, *
     with interrupts.allowed:
         values = evaluate(X, optimizer.key if keyed else None)
     optimizer.tell(X, values)
+
+
+def _advance_in_time(
+    evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer, *, keyed: bool
+) -> None:
+    """Do the same for points that are evaluated one by one; stop in between when the time is up."""
+    X, key = optimizer.ask(), optimizer.key if keyed else None
+    n, size, values = len(X), 1, np.empty(0)
+    while len(values) < n and "max_seconds" not in optimizer.stop():
+        began, rows = time.monotonic(), X[len(values) : len(values) + size]
+        with interrupts.allowed:
+            values = np.concatenate([values, evaluate(rows, key)])
+        if time.monotonic() - began < PART:
+            size *= 2
+    if len(values) == n:
+        optimizer.tell(X, values)
+    else:
+        optimizer.abandon(X[: len(values)], values)
+
+
+def _is_one_by_one(settings: RunSettings) -> bool:
+    return isinstance(settings.workers, int) and settings.workers == 1 and not settings.vectorized
 
 
 def _stops(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, hosted
-from r1nes.counts import Counts, only_nan
+from r1nes.counts import Counts, count, only_nan
 from r1nes.learning import learnt
 from r1nes.matching import Asynchronous, Matching, Synchronous
 from r1nes.points import Points, first_distribution
@@ -24,11 +24,6 @@ from r1nes.stopping import Stopping
 from r1nes.storage import checkpoint
 from r1nes.strategies import Method, Strategy, name_of
 from r1nes.strategies.protocol import placed
-
-
-def count(name: str, meaning: str) -> Any:
-    """Return a read-only property for one of the ``counts`` of an Optimizer."""
-    return property(lambda optimizer: getattr(optimizer.counts, name), doc=meaning)
 
 
 class Optimizer:
@@ -169,6 +164,11 @@ class Optimizer:
             self.strategy = self.strategy.widened(factor)
         if is_blank:
             raise only_nan(self.popsize, self.strategy.sigma)
+
+    def abandon(self, points: Array, values: Array) -> None:
+        """Count the ``values`` of some points of the last ask, and make no step: the time is up."""
+        self.counts.keep_part(points, values)
+        self._stopping.best = min(self._stopping.best, float(np.fmin.reduce(values, initial=np.inf)))
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
