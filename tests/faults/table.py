@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from faults import bad_objectives, wrong_calls, wrong_settings
+from faults import bad_objectives, files_and_processes, wrong_calls, wrong_settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
-ROOMS = {"Settings": wrong_settings, "Objectives": bad_objectives, "Ask and tell": wrong_calls}
+ROOMS = {
+    "Settings": wrong_settings,
+    "Objectives": bad_objectives,
+    "Ask and tell": wrong_calls,
+    "Files and processes": files_and_processes,
+}
 INTRODUCTION = """\
 # What is promised when something goes wrong
 

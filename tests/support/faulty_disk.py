@@ -30,6 +30,7 @@ class FaultyDisk:
     def __init__(self, fails_at: int = 0, code: int | None = errno.ENOSPC) -> None:
         self.calls: list[str] = []
         self._fails_at, self._code = fails_at, code
+        self._open: set[int] = set()  # descriptors of drafts and locks
 
     def __getattr__(self, name: str) -> Any:
         if name not in CALLS:
@@ -39,15 +40,23 @@ class FaultyDisk:
             self.calls.append(name)
             number = len(self.calls)
             if self._code is None and 0 < self._fails_at <= number:
+                while self._open:
+                    os.close(self._open.pop())  # which unlocks them
                 raise PowerCut
             if number == self._fails_at:
                 if name == "close":
                     os.close(*args)  # the descriptor is gone all the same
+                    self._open.discard(args[0])
                 raise OSError(self._code, os.strerror(self._code or 0))
             if name == "write":
                 descriptor, content = args
                 return os.write(descriptor, content[: 1 + len(content) // 3])
-            return getattr(os, name)(*args, **keywords)
+            value = getattr(os, name)(*args, **keywords)
+            if name == "open" and args[1] & os.O_CREAT:
+                self._open.add(value)
+            elif name == "close":
+                self._open.discard(args[0])
+            return value
 
         return call
 
