@@ -90,14 +90,10 @@ class Optimizer:
             streaming: Whether to return an iterable that generates the points one at a time, in the same
                 array. Pass it to ``tell`` as ``X``.
         """
-        if out is not None:
-            if streaming:
-                raise ValueError(
-                    f"out must be None with streaming=True, got an array of shape {np.shape(out)}"
-                )
-            self._points.check(out, 1 if self.settings.asynchronous else self.popsize)
         if streaming:
-            return self._stream()
+            return self._stream(out)
+        if out is not None:
+            self._points.check(out, 1 if self.settings.asynchronous else self.popsize)
         try:
             noise = self._draw() if self._matching.pending is None else self._matching.pending
             if self._probing.repeated:
@@ -114,14 +110,15 @@ class Optimizer:
 
     def _draw(self) -> Any:
         """Return the noise of the next generation or, if asynchronous, of the next point."""
-        counts = self.counts
         self._points.vary(self._probing.is_blind)
         if self.settings.asynchronous:
-            counts.drawn += 1
-            return self._points.draw_one(counts.drawn - 1)
-        return self._points.draw(counts.generation + 1, self._probing.repeated)
+            self.counts.drawn += 1
+            return self._points.draw_one(self.counts.drawn - 1)
+        return self._points.draw(self.counts.generation + 1, self._probing.repeated)
 
-    def _stream(self) -> Stream:
+    def _stream(self, out: Array | None) -> Stream:
+        if out is not None:
+            raise ValueError(f"out must be None with streaming=True, got an array of shape {np.shape(out)}")
         if not isinstance(self._matching, Synchronous):
             raise ValueError("streaming must be False with asynchronous=True, where ask returns one point")
         self._points.vary(self._probing.is_blind)
@@ -152,14 +149,13 @@ class Optimizer:
         first, ranked, utilities = ranking(told, weights)
         if self.settings.algorithm.heeds_noise:
             probing.observe(self.counts.generation + 1, points, told, ranked)
-        learning = noise, ranked, utilities, self.settings, probing, self._points
-        step = learnt(self.strategy, *learning)
+        step = learnt(self.strategy, noise, ranked, utilities, self.settings, probing, self._points)
         self.strategy = self.strategy if step is None else step
         is_blank = self.counts.finish_generation(points, told, first, ranked)
         self._stopping.noise = probing.share if probing.doubt_begins else 0.0
         with np.errstate(over="ignore", invalid="ignore"):  # a reason to stop
-            generation = self.counts.generation
-            factor = self._stopping.observe(ranked, generation, self.strategy, overflows=step is None)
+            observed = ranked, self.counts.generation, self.strategy
+            factor = self._stopping.observe(*observed, overflows=step is None)
         if factor > 1:
             self.strategy = self.strategy.widened(factor)
         if is_blank:
@@ -181,10 +177,7 @@ class Optimizer:
 
     @property
     def mean(self) -> Array:
-        """The centre of the distribution as a point within the bounds: the better answer under noise.
-
-        Under noise it is averaged over recent generations.
-        """
+        """The centre within the bounds, averaged over recent generations under noise: the answer there."""
         return self._points.folded(self.strategy.averaged_mean())
 
     @property

@@ -239,29 +239,19 @@ class OrthogonalDirections:
                 np.multiply(self._sequence[start : start + self.width], signs, out=y)
 
     def _table_index(self, row: int, count: int) -> int:
-        """Return the index of ``row`` in the table, regenerated if it lacks ``count`` rows from there.
-
-        Rows that begin near the end of a newly generated table may extend beyond it.
-        """
+        """Return the index of ``row`` in the table, a new one if it lacks ``count`` rows; this may end it."""
         at = row - self._first_row
-        return at if 0 <= at <= len(self._table) - count else self._make_tables(row)
+        return at if 0 <= at <= len(self._table) - count else self._make_table(row)
 
     @cached_property
     def _gather_indices(self) -> NDArray[np.int64]:
         """Indices into w for each row of a block."""
         return (np.arange(self.width) + self._starts(0, self.width)[:, None]) % self.width
 
-    def _make_tables(self, row: int) -> int:
+    def _make_table(self, row: int) -> int:
         number, at = divmod(row, self.rows_at_once)
-        self._table = np.empty(
-            (self.rows_at_once, self.width), self.dtype
-        )  # not reused: draw returns parts of it
-        self._make_table(number, self._table)
-        self._first_row = row - at
-        return at
-
-    def _make_table(self, number: int, table: Array) -> None:
         d, rng = self.width, self._noise.stream(number + 1)
+        table = np.empty((self.rows_at_once, d), self.dtype)  # not reused: draw returns parts of it
         blocks = table.reshape(-1, d, d)
         if d <= DENSE:
             np.multiply(_orthogonal_matrices(rng.standard_normal(blocks.shape)), math.sqrt(d), out=blocks)
@@ -270,6 +260,8 @@ class OrthogonalDirections:
             np.multiply(w.take(self._gather_indices, axis=1), signs[:, None], out=blocks)
         if self.lengths_differ:
             table *= np.sqrt(rng.chisquare(d, (len(table), 1)) / d)
+        self._table, self._first_row = table, row - at
+        return at
 
     def _make_sequence(self, block: int) -> None:
         if block != self._current_block:
