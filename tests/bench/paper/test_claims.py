@@ -202,8 +202,7 @@ def test_the_default_of_today_beside_the_claims() -> None:
         | {("rknes", "f7", 8): summary(100), ("rknes", "f7", 16): summary(100, 2)}
     )
     today = claimed("e").today(found)
-    assert today.measured == "RkNES solves f2, f10, f11 in all dimensions, d = 8 … 16."
-    assert exceptions(today) == "It does not solve f7 (d = 16)."
+    assert today.measured == "RkNES solves f2, f10, f11 (d = 8, 16). It does not solve f7 (d = 16)."
     rivals = {(m, "f1", 8): summary(200) for m in ("r1nes", "snes", "xnes")}
     better = claimed("b").judge(Findings({("rknes", "f1", 8): summary(100)} | rivals), DEFAULT)
     assert "True in 3 of 3 comparisons, with at most half of the evaluations in 3" in better.measured

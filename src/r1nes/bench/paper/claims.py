@@ -21,6 +21,8 @@ from r1nes.bench.paper.findings import (
     Case,
     Findings,
     Where,
+    by_dims,
+    by_function,
     listed,
     most,
 )
@@ -159,10 +161,9 @@ def _default_solves(functions: list[str]) -> Callable[[Findings], Outcome]:
         if not where:
             return Outcome(None, "Not recorded.")
         missed = [at for at, solved in where.items() if not solved]
-        against = {"it does not solve": missed} if missed else {}
-        largest = max(dim for _, dim in where)
-        text = f"RkNES solves {listed(always)} in all dimensions, d = {TELLING} … {largest}."
-        return Outcome(None, text, against)
+        text = f"RkNES solves {by_dims(at for at in where if at[0] in always) or 'none in all dimensions'}."
+        text += f" It does not solve {by_function(missed)}." if missed else ""
+        return Outcome(None, text)
 
     return solves
 

@@ -147,6 +147,21 @@ def by_function(cases: Iterable[Where]) -> str:
     return ", ".join(f"{function} (d = {_in_words(where)})" for function, where in dims.items())
 
 
+def by_dims(cells: Iterable[Where]) -> str:
+    """List the functions that have the same dimensions together.
+
+    >>> by_dims([("f1", 2), ("f8", 2), ("f1", 4), ("f9", 4), ("f8", 4)])
+    'f1, f8 (d = 2, 4), f9 (d = 4)'
+    """
+    dims: dict[str, list[int]] = {}
+    for function, dim in cells:
+        dims.setdefault(function, []).append(dim)
+    groups: dict[str, list[str]] = {}
+    for function, where in dims.items():
+        groups.setdefault(_in_words(where), []).append(function)
+    return ", ".join(f"{listed(functions)} (d = {where})" for where, functions in groups.items())
+
+
 def _in_words(dims: list[int]) -> str:
     """List dimensions; three or more successive powers of 2 by their first and last."""
     if len(dims) > 2 and all(b == 2 * a for a, b in pairwise(dims)):

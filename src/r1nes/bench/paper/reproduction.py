@@ -37,7 +37,7 @@ LOOKS = {
     "r1nes-heuristic": Look(NAMES["r1nes-heuristic"], BLUE, (0, (4, 2)), "s"),
     "snes": Look(NAMES["snes"], GREY, (0, (1, 1)), "D"),
     "xnes": Look(NAMES["xnes"], BLACK, (0, (6, 2, 1, 2)), "^"),
-    "rknes": Look(NAMES["rknes"], ORANGE, (0, ()), "P", lw=2.0),
+    "rknes": Look(NAMES["rknes"], ORANGE, (0, ()), "v", lw=1.8),
 }
 GRIDS = {"suited": SUITED, "unsuited": UNSUITED, "pybrain": PYBRAIN}
 COLUMNS = {"suited": 4, "unsuited": 2, "pybrain": 3}  # panels in a row

@@ -109,7 +109,7 @@ def _seconds(optimizer: Optimizer) -> float:
 
 def draw(timings: list[Timing], path: Path) -> None:
     """Draw microseconds over d on log scales, with reference slopes 1 and 3."""
-    looks = [(BLUE, "-", "o"), (GREY, ":", "D"), (BLACK, "-.", "^"), (BLACK, "--", "s"), (ORANGE, "-", "P")]
+    looks = [(BLUE, "-", "o"), (GREY, ":", "D"), (BLACK, "-.", "^"), (BLACK, "--", "s"), (ORANGE, "-", "v")]
     with figure(path, 1, width=5.2, height=3.8) as (panel,):
         for method, (color, style, marker) in zip(TIMED_METHODS, looks, strict=True):
             points = [(t["dim"], t["microseconds"]) for t in timings if t["method"] == method]
