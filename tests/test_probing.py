@@ -153,6 +153,21 @@ class TestEstimate:
         assert np.isfinite(optimizer.strategy.mean).all()
 
 
+@pytest.mark.parametrize("base", ["diagonal", "full"])
+def test_no_stretch_exceeds_three_first_step_sizes_under_noise(base: str) -> None:
+    rng, optimizer = np.random.default_rng(1), Optimizer(np.zeros(20), 1.0, base=base, rng=1)
+    reached = 0
+    for _ in range(400):
+        X = optimizer.ask()
+        optimizer.tell(X, -np.tanh(X.sum(1) / 50) + 1e-3 * rng.standard_normal(len(X)))
+        strategy: Any = optimizer.strategy
+        longest = max(math.exp(0.1), 3 / strategy.sigma)
+        if optimizer.noise_share > 0.01:
+            assert strategy.state.a[0] <= longest * (1 + 1e-9)
+            reached += strategy.state.a[0] > 0.99 * longest > 1.2
+    assert reached > 0
+
+
 @pytest.mark.parametrize("d", [4, 300])
 @pytest.mark.parametrize("doubt", [Doubt(True, 1.0), Doubt(True, 0.4, 0.7), Doubt(True, 0.9, 0.0, 0.5)])
 def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> None:
@@ -169,7 +184,8 @@ def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> N
         snr = (sum(E**2) - b / (2 - b) * V) / (V - sum(E**2))
         g, old = doubt.share * (1 - doubt.worsening), eta
         follow = np.clip(snr / (alpha * eta) - 1, doubt.improving - 1, 1)
-        step = (1 - g) * min(0.1 * math.sqrt(eta), b) + g * min(0.1 * eta, b) * follow
+        most = max(b, 0.06)
+        step = (1 - g) * min(0.1 * math.sqrt(eta), most) + g * min(0.1 * eta, most) * follow
         eta = min(1.0, eta * math.exp(step))
         assert change == pytest.approx((1.5 if log_sigma < 0 else 0.25) * math.log(old / eta))
         average = mean if eta == 1 else average + 0.1 * eta * (mean - average)

@@ -25,6 +25,7 @@ from r1nes.parallel.objective import Function, has_state
 from r1nes.reasons import STATUS, describe
 from r1nes.restarts import Search
 from r1nes.result import Result
+from r1nes.saturation import Saturation
 from r1nes.settings import RunSettings, takes
 from r1nes.storage.files import locked
 from r1nes.storage.run_file import RunFile, read, restoring
@@ -107,6 +108,7 @@ def _run(
     save: Callable[[], None],
 ) -> str:
     """Run generation after generation; return the reason for an early exit, or ''."""
+    saturation = Saturation()
     try:
         while search.continues():
             optimizer = search.optimizer
@@ -118,6 +120,7 @@ def _run(
                     recorder.record(optimizer)
             if optimizer.counts.generation == generation:  # time or, if asynchronous, evaluations are spent
                 continue
+            saturation.observe(optimizer)
             save()
             if callback is not None:
                 with interrupts.allowed:

@@ -5,15 +5,21 @@ rates should follow the signal-to-noise ratio of s = Σ w y, the whitened step o
 
     E ← (1 − β)E + βs,   V ← (1 − β)V + β‖s‖²,   β = min(0.1, c_σ/2)                            (12)
     SNR = (‖E‖² − β/(2 − β) V)/(V − ‖E‖²)                                                       (13)
-    log η ← log η + (1 − g') min(0.1 √η, β) + g' min(0.1 η, β) clip(SNR/(αη) − 1, i − 1, 1)     (14)
+    log η ← log η + (1 − g') min(0.1 √η, γ) + g' min(0.1 η, γ) clip(SNR/(αη) − 1, i − 1, 1)     (14)
     log σ ← log σ + κ log(η_old/η_new),   κ = 3/2 while σ < σ₀, ¼ beyond                        (15)
 
-with α = 1.4 min(1, 3μ_eff/d), g' = g (1 − worsening), i = improving, and η ≤ 1. The mean learns at the rate
+with α = 1.4 min(1, 3μ_eff/d), γ = max(β, 0.06), g' = g (1 − worsening), i = improving, and η ≤ 1. In many
+dimensions β alone is so small that η would take thousands of generations to fall. The mean learns at the rate
 η; σ, the layer and the base at min(1, 2η). A wider distribution with a slower mean takes steps of the same
 length, but sees larger differences between values: by (15) the search widens until it sees more than noise.
 The mean then wanders around the optimum, and its average is nearer to it than the last one:
 
     μ̄ ← μ̄ + 0.1 η (μ − μ̄) while η < 1, else μ                                                  (16)
+
+Where large weights saturate, as in policies, the layer would stretch along the mean without end. So under
+noise no stretch makes the distribution wider than three times σ₀:
+
+    a ≤ max(e^0.1, 3σ₀/σ)                                                                       (17)
 
 On values that are pure luck, η falls like the inverse of the generation's number, and σ rises with its
 fourth root.
@@ -32,6 +38,8 @@ from r1nes.probing import Doubt
 
 TINY = 1e-37  # replaces a divisor of 0
 SPEED = 0.1  # the fastest change of log η per generation
+SLOWEST = 0.06  # γ: the limit of that change in many dimensions
+LONGEST = 3.0  # standard deviation along a direction that grows under noise, in units of σ₀
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
 CAUTIOUS = 0.03  # the first η if no noise was seen: σ must not shrink before rates have fallen
@@ -81,7 +89,8 @@ def followed(
     _, share, improving, worsening, _ = Doubt(*pace.doubt)
     g = share * (1 - worsening)
     follow = min(1.0, max(improving - 1.0, float(snr) / (alpha * eta) - 1))
-    change = (1 - g) * min(SPEED * math.sqrt(eta), b) + g * min(SPEED * eta, b) * follow
+    limit = max(b, SLOWEST)
+    change = (1 - g) * min(SPEED * math.sqrt(eta), limit) + g * min(SPEED * eta, limit) * follow
     change = min(change, -math.log(eta))  # η ≤ 1
     kappa = NARROW if log_sigma < pace.first else WIDE
     eta *= math.exp(change)

@@ -27,7 +27,7 @@ from r1nes.probing import Doubt
 from r1nes.ranking import linear, logarithmic
 from r1nes.sampling.compact import ShiftedSequence
 from r1nes.sampling.orthogonal import Pairs, around, as_pairs, folded, pairs_of, points_like, rows_of
-from r1nes.strategies.pacing import Pace, followed
+from r1nes.strategies.pacing import LONGEST, Pace, followed
 from r1nes.strategies.protocol import Method, Strategy
 from r1nes.strategies.rank_k.rates import LEAST, Rates, Slots, State, numbers_like, rates_of, slots_of, slowed
 from r1nes.strategies.rank_k.step import advance, offsets, orthonormal, step, whole_offsets
@@ -191,7 +191,13 @@ class RankKGaussian(Strategy):
         rates, log_sigma = self._rates(power, total, n), self.state.log_sigma
         weights = rates.mu, 1 - rates.keep_p
         pace, change = followed(self.pace, s, self.mean, log_sigma, *weights, self._library)
-        return replace(self.shrunk(math.exp(-change)), pace=pace)
+        paced = replace(self.shrunk(math.exp(-change)), pace=pace)
+        longest = max(math.exp(LEAST), LONGEST * math.exp(pace.first - paced.state.log_sigma))
+        doubt = Doubt(*pace.doubt)
+        if not doubt.noisy or doubt.is_blind or float(paced.state.a[0]) <= longest:
+            return paced
+        a = namespace(paced.state.a).clip(paced.state.a, 0.0, longest)  # (17)
+        return replace(paced, state=paced.state._replace(a=a))
 
     def _rates(self, power: float, total: float, n: int) -> Rates:
         d = len(self.mean)

@@ -1,0 +1,33 @@
+"""The warning for runs that saturate, and its silence for all others."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import r1nes
+from support.functions import rosenbrock
+
+
+def saturating(x: Any) -> float:
+    """Falls from 1 to 0 along a ray, and is flat but for 1e-6 beyond."""
+    along = float(x.sum()) / 200
+    return 1 - np.tanh(max(along, 0)) + 1e-6 * float(np.sin(x @ np.arange(1, len(x) + 1)))
+
+
+def test_a_run_that_saturates_warns_once() -> None:
+    with pytest.warns(RuntimeWarning, match="large variables seem to saturate the objective") as caught:
+        r1nes.minimize(saturating, np.zeros(6), 1.0, max_evals=6000, rng=1)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("sigma0", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("method", ["rknes", "snes"])
+def test_a_run_that_converges_far_away_does_not(method: str, sigma0: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for f in (lambda x: float(np.sum((x - 500) ** 2)), lambda x: float(rosenbrock(x / 500))):
+            r1nes.minimize(f, np.zeros(6), sigma0, method=method, max_evals=8000, rng=1)
