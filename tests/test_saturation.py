@@ -18,9 +18,10 @@ def saturating(x: Any) -> float:
     return 1 - np.tanh(max(along, 0)) + 1e-6 * float(np.sin(x @ np.arange(1, len(x) + 1)))
 
 
-def test_a_run_that_saturates_warns_once() -> None:
+@pytest.mark.parametrize("method", ["snes", "xnes", "r1nes"])  # RkNES limits its steps there
+def test_a_run_that_saturates_warns_once(method: str) -> None:
     with pytest.warns(RuntimeWarning, match="large variables seem to saturate the objective") as caught:
-        r1nes.minimize(saturating, np.zeros(6), 1.0, max_evals=6000, rng=1)
+        r1nes.minimize(saturating, np.zeros(6), 1.0, method=method, max_evals=6000, rng=1)
     assert len(caught) == 1
 
 
