@@ -18,7 +18,7 @@ QUICK := -m "not slow and not arrays and not browser"
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper note test check test-slow test-arrays test-browser docs lint kernels setup clean
+.PHONY: paper note test check test-slow test-arrays test-browser soak docs lint kernels setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
@@ -45,6 +45,11 @@ test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots go t
 test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in their own environment
 	$(ARRAYS)/bin/python -m pytest $(PARALLEL) tests/arrays
 	$(ARRAYS)/bin/python -m pytest $(PARALLEL) -m arrays tests/integrations/test_torch.py tests/docs
+
+# SOAK='--only 17' repeats a single run.
+SOAK ?= --minutes 60 --jobs 2
+soak: setup  ## random runs with random faults for an hour
+	PYTHONPATH=tests $(BIN)/python -m soak $(SOAK)
 
 docs: $(DOCS)  ## the site, in docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d docs/_build/doctrees docs docs/_build/html
