@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -9,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from r1nes.bench.analysis.statistics import summary
 from r1nes.bench.runner.records import Record, read_records
-from r1nes.display.style import BLACK, BLUE, GREY, ORANGE, RC
+from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RC
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +38,12 @@ QUESTIONS = [  # each question, and the advice if the answer is yes
     ("Are you comparing with the R1-NES paper?", 'method="r1nes"'),
 ]
 OTHERWISE = "the default, rknes"
+NETWORK_METHODS = {
+    "snes": ("SNES", BLUE),
+    "crfmnes": ("CR-FM-NES", GREY),
+    "openai-es": ("OpenAI-ES, tuned", GREEN),
+    "rknes": ("r1nes default", ORANGE),
+}
 
 
 def run(page: str) -> dict[str, Any]:
@@ -110,6 +118,28 @@ def _draw_runs(panel: Axes, runs: dict[int, list[Record]], colour: str, label: s
     )
 
 
+def draw_networks(page: Figure) -> None:
+    """Draw the learning curves of each network: single runs, and their medians."""
+    records = json.loads((RESULTS / "networks.json").read_text())
+    tasks = list(dict.fromkeys(key.split("|")[0] for key in records))
+    panels = list(page.subplots(2, 3).flat)
+    for task, panel in zip(tasks, panels, strict=True):
+        for method, (label, colour) in NETWORK_METHODS.items():
+            curves = [
+                np.array(record["curve"])
+                for key, record in records.items()
+                if key.split("|")[:2] == [task, method]
+            ]
+            for curve in curves:
+                panel.plot(*curve.T, color=colour, lw=0.5, alpha=0.35)
+            middle = np.median([curve[:, 1] for curve in curves], axis=0)
+            panel.plot(curves[0][:, 0], middle, color=colour, lw=2, label=label)
+        is_loss = task.startswith("digits")
+        panel.set(title=task, yscale="log" if is_loss else "linear", xlabel="evaluations")
+        panel.set_ylabel("training loss" if is_loss else "return on test episodes")
+    panels[0].legend()
+
+
 def draw_choice(panel: Axes) -> None:
     """Draw the questions as a column; each yes leads right, to the advice."""
     panel.set(xlim=(0, 10), ylim=(-1.35 * len(QUESTIONS) - 0.5, 0.5))
@@ -159,6 +189,9 @@ def main() -> None:
         page = Figure(figsize=(6.4, 2.8))
         draw_fit(page.subplots(), tutorial)
         page.savefig(FIGURES / "tutorial_fit.png")
+        page = Figure(figsize=(10.0, 5.4))
+        draw_networks(page)
+        page.savefig(FIGURES / "networks.png")
         page = Figure(figsize=(7.2, 4.3))
         draw_choice(page.subplots())
         page.savefig(FIGURES / "choose.png")

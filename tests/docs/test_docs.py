@@ -19,7 +19,16 @@ from r1nes.cli.main import _parser
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
-OPTIONAL = {"evosax", "gymnasium", "jax", "mlflow", "optuna", "tensorboard", "torch"}  # may be missing
+OPTIONAL = {
+    "evosax",
+    "gymnasium",
+    "jax",
+    "mlflow",
+    "optuna",
+    "sklearn",
+    "tensorboard",
+    "torch",
+}  # may be missing
 
 
 def scripts() -> list[tuple[str, str]]:
