@@ -11,6 +11,7 @@ import pytest
 
 import r1nes
 from r1nes.sampling.keys import Key, key_of
+from support.runs import same
 
 
 def shaken(x: Any, key: Key) -> float:
@@ -110,6 +111,29 @@ def test_a_checkpoint_keeps_the_state_of_a_function_that_has_one(tmp_path: Path)
     counted(checkpoint=tmp_path / "run", max_evals=96)
     resumed = counted(checkpoint=tmp_path / "run", max_evals=200)
     assert resumed.x.tobytes() == counted(max_evals=200).x.tobytes()
+
+
+class Drifting(Counting):
+    """A function of one point with a state: every call counts."""
+
+    def __init__(self, fails_at: int = 0) -> None:
+        super().__init__()
+        self._ahead = fails_at
+
+    def __call__(self, x: Any) -> Any:
+        self._ahead -= 1
+        if self._ahead == 0:
+            raise OSError("out of licences")
+        return super().__call__(x[None])[0]
+
+
+@pytest.mark.parametrize("fails_at", [1, 5, 30, 77])
+def test_a_generation_that_is_repeated_begins_with_the_state_it_had(fails_at: int, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"x0": np.ones(4), "popsize": 9, "max_evals": 200, "rng": 1}
+    with pytest.raises(OSError, match="out of licences"):
+        r1nes.minimize(Drifting(fails_at), checkpoint=tmp_path / "run", **options)
+    resumed = r1nes.minimize(Drifting(), checkpoint=tmp_path / "run", **options)
+    same(resumed, r1nes.minimize(Drifting(), **options))
 
 
 def test_a_state_that_would_be_lost_is_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -84,12 +85,13 @@ def solve(fun: Function, settings: RunSettings) -> Result:
             one_by_one = settings.max_seconds is not None and _is_one_by_one(settings)
             way = _advance_in_time if one_by_one else _advance
             advance = partial(way, evaluate, interrupts, keyed=settings.keyed)
+        record: Callable[[Optimizer], None] = recorder.record
         save = _no_file
         if path is not None:
             if kept is not None:
                 _restore(kept, path, fun, search, recorder)
-            save = _keep(path, fun, settings, search, recorder, stack, is_new=kept is None)
-        early_exit = _run(search, recorder, advance, settings.callback, interrupts, save)
+            record, save = _keep(path, fun, settings, search, recorder, stack, is_new=kept is None)
+        early_exit = _run(search, record, advance, settings.callback, interrupts, save)
     result = Result()
     result.update(search.result)
     if early_exit:
@@ -101,7 +103,7 @@ def solve(fun: Function, settings: RunSettings) -> Result:
 
 def _run(
     search: Search,
-    recorder: Recorder,
+    record: Callable[[Optimizer], None],
     advance: Callable[[Optimizer], None],
     callback: Callable[[OptimizeResult], object] | None,
     interrupts: Interrupts,
@@ -117,7 +119,7 @@ def _run(
                 advance(optimizer)
             finally:  # the tenth generation of NaN raises, but it is complete
                 if optimizer.counts.generation > generation:
-                    recorder.record(optimizer)
+                    record(optimizer)
             if optimizer.counts.generation == generation:  # time or, if asynchronous, evaluations are spent
                 continue
             saturation.observe(optimizer)
@@ -206,19 +208,33 @@ def _keep(
     stack: ExitStack,
     *,
     is_new: bool,
-) -> Callable[[], None]:
-    """Write the checkpoint now, if it ``is_new``, and at the end; return a function that does so when due."""
+) -> tuple[Callable[[Optimizer], None], Callable[[], None]]:
+    """Write the checkpoint now, if it ``is_new``, and at the end.
+
+    Returns:
+        A function that records a complete generation, and one that writes the file when due.
+    """
     described = _described(fun, settings)
+    state = _state_of(fun)
+
+    def record(optimizer: Optimizer) -> None:
+        nonlocal state
+        recorder.record(optimizer)
+        state = _state_of(fun)
 
     def snapshot() -> dict[str, Any]:
-        state = {"state": cast("Any", fun).get_state()} if has_state(fun) else {}
         return {"fun": described | state, "search": search.state(), "history": recorder.columns()}
 
     file = RunFile(path, settings.checkpoint_every, snapshot)
     if is_new:
         file.save()  # a path that cannot be written to is an error now, and a warning later
     stack.push(file.save_at_end)
-    return file.save_if_due
+    return record, file.save_if_due
+
+
+def _state_of(fun: Function) -> dict[str, Any]:
+    """Return a copy of the state of ``fun``, if it has one: a later call that fails must not change it."""
+    return {"state": deepcopy(cast("Any", fun).get_state())} if has_state(fun) else {}
 
 
 def _no_file() -> None:
