@@ -138,9 +138,9 @@ def test_what_snes_solves() -> None:
     hard: dict[Key, Summary] = {("snes", f, 8): summary(10, 1) for f in ("f8", "f10")}
     assert judge("d", Findings(solvable | hard)).holds is True
     also = judge("d", Findings(solvable | hard | {("snes", "f10", 16): summary(10)}))
-    assert (also.holds, exceptions(also)) == (False, "It also solves f10 (d = 16).")
+    assert (also.holds, exceptions(also)) == (False, "SNES also solves f10 (d = 16).")
     unsolved = judge("d", Findings(solvable | hard | {("snes", "f6", 16): summary(10, 1)}))
-    assert (unsolved.holds, exceptions(unsolved)) == (False, "It does not solve f6 (d = 16).")
+    assert (unsolved.holds, exceptions(unsolved)) == (False, "SNES does not solve f6 (d = 16).")
 
 
 def comparable(*ratios: float) -> Findings:

@@ -101,7 +101,7 @@ def _snes_solves_the_separable(found: Findings, case: Case) -> Outcome:
     recorded = {function for function, _ in where}
     unsolved = [at for at, solved in where.items() if at[0] in SEPARABLE and not solved]
     solved = [at for at, solved in where.items() if at[0] not in SEPARABLE and solved]
-    against = {"it does not solve": unsolved, "it also solves": solved}
+    against = {"SNES does not solve": unsolved, "SNES also solves": solved}
     holds = always == SEPARABLE & recorded and not sometimes
     return Outcome(holds, text, {why: cells for why, cells in against.items() if cells}, where)
 
