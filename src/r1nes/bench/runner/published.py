@@ -6,10 +6,14 @@ reproduction must not contain them: with ties widened, SNES solves step ellipsoi
 
 from __future__ import annotations
 
+from typing import Any
+
 from r1nes.arrays import Array
 from r1nes.bench.runner.watch import TARGET, Watched
 from r1nes.optimizer import Optimizer
+from r1nes.ranking import ranking
 from r1nes.strategies import R1NES, SNES, XNES, Method
+from r1nes.strategies.protocol import updated
 
 PUBLISHED = (R1NES, SNES, XNES)
 
@@ -17,8 +21,12 @@ PUBLISHED = (R1NES, SNES, XNES)
 class PublishedOptimizer(Optimizer):
     """An Optimizer that changes σ by the method's own step alone, and does not end stagnant runs."""
 
-    def _widen(self, factor: float) -> None:
-        """Leave σ as the method's step has set it."""
+    def _step(self, noise: Any, points: Any, told: Array) -> None:
+        """Rank the values and take the method's step."""
+        first, ranked, utilities = ranking(told, self.settings.weights)
+        self.strategy = updated(self.strategy, noise, utilities)
+        self.counts.finish_generation(points, told, first, ranked)
+        self._stopping.observe(ranked, self.counts.generation, self.strategy)  # its factor for σ is ignored
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, without stagnation."""
