@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -32,3 +33,10 @@ def test_a_run_that_converges_far_away_does_not(method: str, sigma0: float) -> N
         warnings.simplefilter("error")
         for f in (lambda x: float(np.sum((x - 500) ** 2)), lambda x: float(rosenbrock(x / 500))):
             r1nes.minimize(f, np.zeros(6), sigma0, method=method, max_evals=8000, rng=1)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("value", [math.inf, 1e308])
+def test_values_beyond_the_arithmetic_do_not_warn(value: float, sign: float) -> None:
+    r1nes.minimize(lambda x: value * math.copysign(1.0, sign * x[0]), [0.1, 0.2], max_evals=60, rng=1)
+    r1nes.minimize(lambda _: value, [0.1, 0.2], max_evals=60, rng=1)

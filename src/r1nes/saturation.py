@@ -33,7 +33,7 @@ class Saturation:
     def observe(self, optimizer: Optimizer) -> None:
         """Look at the last completed generation."""
         ranked, sigma = optimizer.ranked, optimizer.strategy.sigma
-        spread = float(ranked[-1] - ranked[0])
+        spread = float(ranked[-1]) - float(ranked[0])  # NumPy's numbers would warn of infinities
         if not math.isfinite(spread):
             return
         self._spread, self._sigma = max(self._spread, spread), max(self._sigma, sigma)

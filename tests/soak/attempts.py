@@ -174,6 +174,7 @@ def attempt(
         stack.enter_context(_disk(fault, at, here, most))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "the values of a generation hardly differ", RuntimeWarning)
         warnings.filterwarnings("ignore", "the checkpoint .* could not be written", RuntimeWarning)
         try:
             return r1nes.minimize(
