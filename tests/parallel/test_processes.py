@@ -115,9 +115,9 @@ class TestAnswers:
 def _serve_twice(pipe: Any, objective: Any) -> None:
     pipe.send((None, []))
     while True:
-        ticket, points = pipe.recv()
-        pipe.send((ticket, objective.reply(points)))
-        pipe.send((ticket, [-1.0] * len(points)))
+        ticket, batch = pipe.recv()
+        pipe.send((ticket, objective.reply(*batch)))
+        pipe.send((ticket, [-1.0] * len(batch.points)))
 
 
 class TestRetries:
