@@ -277,7 +277,7 @@ def main() -> None:
         records = [record for record in read_records(RECORDS) if record["dim"] == grid.dim]
         runs = {(record["without"], record["function"], record["instance"]): record for record in records}
         text = table(grid, runs)
-        RECORDS.with_name(f"ablation_{grid.dim}.md").write_text(text)
+        RECORDS.with_name(f"ablation_{grid.dim}.md").write_text(text, encoding="utf-8")
         print(text)
         if grid is GRIDS[0]:
             draw(grid, runs)

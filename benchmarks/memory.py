@@ -50,7 +50,7 @@ def peak(method: str, d: int, n: int, streaming: bool) -> tuple[int, int]:
 
 def _resident(which: str) -> int:
     """Return the resident bytes of this process: VmRSS is the current value, VmHWM the peak."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(which))
 
 
@@ -59,7 +59,11 @@ def peaks() -> dict[str, tuple[float, float]]:
     found = {}
     for name, (*_, unit) in CASES.items():
         output = subprocess.run(
-            [sys.executable, __file__, name], check=True, capture_output=True, text=True
+            [sys.executable, __file__, name],
+            check=True,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         ).stdout
         arrays, resident = json.loads(output)
         found[name] = (arrays / (8 * unit), resident / 2**20)

@@ -130,7 +130,7 @@ def measure(name: str, method: str, seed: int, *tuned: float) -> dict[str, Any]:
 
 def read(path: Path) -> dict[str, Any]:
     """Return what is recorded."""
-    return json.loads(path.read_text()) if path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def add(path: Path, key: str, record: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ def add(path: Path, key: str, record: dict[str, Any]) -> None:
         f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted((read(path) | {key: record}).items())
     ]
     scratch = path.with_suffix(".new")
-    scratch.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    scratch.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     os.replace(scratch, path)
 
 

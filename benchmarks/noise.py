@@ -162,7 +162,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
 
     def read() -> dict[str, list[float]]:
-        return json.loads(options.records.read_text()) if options.records.exists() else {}
+        return json.loads(options.records.read_text(encoding="utf-8")) if options.records.exists() else {}
 
     if not options.table:
         for seed, method, d, name, noise in product(seeds, names, DIMENSIONS, FUNCTIONS, NOISES):
@@ -170,7 +170,7 @@ def main() -> None:
             if key not in read():
                 ends = measure(method, d, name, noise, seed)
                 records = dict(sorted((read() | {key: ends}).items()))
-                options.records.write_text(json.dumps(records, indent=0) + "\n")
+                options.records.write_text(json.dumps(records, indent=0) + "\n", encoding="utf-8")
     table(read(), seeds)
 
 

@@ -209,7 +209,7 @@ def save(
         "python": platform.python_version(),
     }
     out.mkdir(parents=True, exist_ok=True)
-    (out / "overhead.json").write_text(json.dumps(document, indent=1) + "\n")
+    (out / "overhead.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     draw(seconds, out / "overhead")
 
 

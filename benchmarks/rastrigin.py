@@ -74,7 +74,9 @@ METHODS: dict[str, Callable[[Array, int, int], float]] = {
 
 def main() -> None:
     """Run what is missing and print the table."""
-    found: dict[str, float | None] = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
+    found: dict[str, float | None] = (
+        json.loads(RECORDS.read_text(encoding="utf-8")) if RECORDS.exists() else {}
+    )
     for d in DIMENSIONS:
         for name, run in METHODS.items():
             for seed in SEEDS:
@@ -83,7 +85,7 @@ def main() -> None:
                     x0 = np.random.default_rng(seed).uniform(-5, 5, d)
                     nfev = run(x0, seed, 10_000 * d)
                     found[key] = nfev if math.isfinite(nfev) else None
-                    RECORDS.write_text(json.dumps(found, indent=1) + "\n")
+                    RECORDS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             runs = [found[f"{name}; d = {d}; seed {seed}"] for seed in SEEDS]
             solved = sum(nfev is not None for nfev in runs)
             median = statistics.median(math.inf if nfev is None else nfev for nfev in runs)

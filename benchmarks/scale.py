@@ -149,7 +149,7 @@ def run_simulation(traffic: list[Traffic]) -> list[dict[str, Any]]:
 
 def main(parts: list[str]) -> None:
     """Run the named parts, or all, and store the results."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for part in parts or ["traffic", "efficiency", "simulation"]:
         if part == "traffic":
             known[part] = [asdict(row) for row in measure_traffic()]
@@ -159,7 +159,7 @@ def main(parts: list[str]) -> None:
             known[part] = run_simulation([Traffic(**row) for row in known["traffic"]])
         else:
             raise SystemExit(f"part must be one of traffic, efficiency, simulation; got {part!r}")
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

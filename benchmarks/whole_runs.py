@@ -129,7 +129,9 @@ def main() -> None:  # noqa: C901
                     if (repeat == 0 and name not in OURS) or (name, d) in SLOW:
                         continue
                     command = [sys.executable, __file__, "--one", name, str(d), str(budget)]
-                    done = subprocess.run(command, capture_output=True, text=True, check=True)
+                    done = subprocess.run(
+                        command, capture_output=True, text=True, check=True, encoding="utf-8"
+                    )
                     seconds = json.loads(done.stdout.splitlines()[-1])
                     if repeat:
                         key = f"{name}, d = {d}, {budget}"
@@ -146,7 +148,7 @@ def main() -> None:  # noqa: C901
             ]
             print(f"| {name} | " + " | ".join(texts) + " |")
     if options.out:
-        options.out.write_text(json.dumps(best, indent=1) + "\n")
+        options.out.write_text(json.dumps(best, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

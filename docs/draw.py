@@ -49,7 +49,9 @@ NETWORK_METHODS = {
 def run(page: str) -> dict[str, Any]:
     """Run a page's code in a temporary folder and return the names it defines."""
     code = "\n".join(
-        re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+        re.findall(
+            r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
     )
     names: dict[str, Any] = {"__name__": "page"}
     here = Path.cwd()
@@ -120,7 +122,7 @@ def _draw_runs(panel: Axes, runs: dict[int, list[Record]], colour: str, label: s
 
 def draw_networks(page: Figure) -> None:
     """Draw the learning curves of each network: single runs, and their medians."""
-    records = json.loads((RESULTS / "networks.json").read_text())
+    records = json.loads((RESULTS / "networks.json").read_text(encoding="utf-8"))
     tasks = list(dict.fromkeys(key.split("|")[0] for key in records))
     panels = list(page.subplots(2, 3).flat)
     for task, panel in zip(tasks, panels, strict=True):

@@ -23,12 +23,12 @@ TABLES = {  # a recorded table, and the page that shows it
 
 def copy_table(page: str, table: str) -> None:
     """Replace the table of a page that begins with the same line as the recorded one."""
-    text, recorded = (DOCS / page).read_text(), (RESULTS / table).read_text()
+    text, recorded = (DOCS / page).read_text(encoding="utf-8"), (RESULTS / table).read_text(encoding="utf-8")
     header = re.escape(recorded.splitlines()[0])
     text, count = re.subn(rf"^{header}\n(?:\|.*\n)+", lambda _: recorded, text, flags=re.MULTILINE)
     if count != 1:
         raise ValueError(f"{page} must have exactly one table like {table}, got {count}")
-    (DOCS / page).write_text(text)
+    (DOCS / page).write_text(text, encoding="utf-8")
 
 
 def draw_coco() -> None:

@@ -154,7 +154,7 @@ def markdown(found: Findings) -> str:
 
 def write(path: Path, sections: Sequence[Section], found: Findings) -> None:
     """Render the page from its template, and write its table of claims in Markdown beside it."""
-    (path.parent / "claims.md").write_text(markdown(found))
+    (path.parent / "claims.md").write_text(markdown(found), encoding="utf-8")
     figures = {section.name: path.parent / f"{section.name}.svg" for section in sections}
     page = rendered(
         "r1nes.bench.paper",
@@ -175,4 +175,4 @@ def write(path: Path, sections: Sequence[Section], found: Findings) -> None:
         runs=sum(summary.runs for summary in found.summaries.values()),
         versions={package: version(package) for package in ("r1nes", "numpy", "scipy")},
     )
-    path.write_text(page)
+    path.write_text(page, encoding="utf-8")

@@ -150,9 +150,9 @@ def _stored(path: Path, measure: Callable[[], list[Any]], may_measure: bool) -> 
             return []
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(measure(), indent=1) + "\n")
+        partial.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
         partial.replace(path)
-    stored: list[Any] = json.loads(path.read_text())
+    stored: list[Any] = json.loads(path.read_text(encoding="utf-8"))
     return stored
 
 
