@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import ioh
 import numpy as np
 import pytest
 
@@ -79,6 +78,7 @@ class TestTheSharpRidge:
 
 def test_a_stuck_run_ends_early_enough_to_restart() -> None:
     """Griewank-Rosenbrock: a single run creeps along a valley that does not lead to the target."""
+    ioh = pytest.importorskip("ioh")
     for seed in (31, 32, 33):
         f = ioh.get_problem(19, 1, 5, problem_class=ioh.ProblemClass.BBOB)
         fopt = f.optimum.y
