@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -16,7 +17,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from r1nes.bench.analysis.statistics import summary
 from r1nes.bench.runner.records import Record, read_records
-from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RC
+from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RC, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ QUESTIONS = [  # each question, and the advice if the answer is yes
         "a model-based search,\nsuch as Optuna's TPE",
     ),
     (
-        "Do the variables hardly interact, and is the\nfunction noisy or very cheap (microseconds)?",
+        "Do the variables hardly interact, and is the\nfunction very cheap (microseconds)?",
         'method="snes"',
     ),
     ("Are you comparing with the R1-NES paper?", 'method="r1nes"'),
@@ -44,6 +45,15 @@ NETWORK_METHODS = {
     "openai-es": ("OpenAI-ES, tuned", GREEN),
     "rknes": ("r1nes default", ORANGE),
 }
+
+NOISY_METHODS = {  # as in results/noise.json: label, colour and marker
+    "rknes": ("r1nes default", ORANGE, "o"),
+    "cmaes, lr_adapt": ("cmaes, lr_adapt", BLUE, "s"),
+    "pycma, handler": ("pycma, NoiseHandler", GREEN, "^"),
+    "pycma": ("pycma", RED, "v"),
+    "snes": ("SNES", GREY, "D"),
+}
+NOISES = {"0.1": "+ 0.1 N", "1": "+ N", "factor": "× $e^{0.3N}$"}
 
 
 def run(page: str) -> dict[str, Any]:
@@ -142,6 +152,24 @@ def draw_networks(page: Figure) -> None:
     panels[0].legend()
 
 
+def draw_noise(panel: Axes, dim: int) -> None:
+    """Draw the true values of the mean after 100,000 noisy evaluations: medians over the recorded seeds."""
+    ends: dict[tuple[str, str, str], list[float]] = {}
+    for key, (_, end) in json.loads((RESULTS / "noise.json").read_text()).items():
+        method, d, function, noise, _ = key.split("|")
+        if int(d) == dim:
+            ends.setdefault((method, function, noise), []).append(max(1e-8, end))
+    problems = [(f, noise) for f in ("sphere", "ellipsoid", "rosenbrock") for noise in NOISES]
+    for method, (label, colour, marker) in NOISY_METHODS.items():
+        values = [median(ends[method, *problem]) for problem in problems]
+        order = 3 if method == "rknes" else 2
+        rows = range(len(problems))
+        panel.plot(values, rows, marker, color=colour, ms=6, alpha=0.8, label=label, zorder=order, ls="")
+    labels = [f"{function.capitalize()} {NOISES[noise]}" for function, noise in problems]
+    panel.set_yticks(range(len(problems)), labels)
+    panel.set(xscale="log", xlabel="true value of the mean", title=f"{dim} variables")
+
+
 def draw_choice(panel: Axes) -> None:
     """Draw the questions as a column; each yes leads right, to the advice."""
     panel.set(xlim=(0, 10), ylim=(-1.35 * len(QUESTIONS) - 0.5, 0.5))
@@ -194,6 +222,13 @@ def main() -> None:
         page = Figure(figsize=(10.0, 5.4))
         draw_networks(page)
         page.savefig(FIGURES / "networks.png")
+        page = Figure(figsize=(8.4, 3.9))
+        left, right = page.subplots(1, 2, sharey=True)
+        draw_noise(left, 10)
+        draw_noise(right, 32)
+        left.invert_yaxis()  # shared
+        page.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        page.savefig(FIGURES / "noise.png")
         page = Figure(figsize=(7.2, 4.3))
         draw_choice(page.subplots())
         page.savefig(FIGURES / "choose.png")

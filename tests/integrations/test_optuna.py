@@ -276,7 +276,7 @@ def test_independent_sampling_is_logged(caplog: pytest.LogCaptureFixture) -> Non
     [
         ({"method": "cmaes"}, "method must be one of"),
         ({"sigma0": 0}, "sigma0 must be finite and above 0"),
-        ({"popsize": 1}, "popsize must be a whole number of at least 2"),
+        ({"popsize": 1}, "popsize must be a whole number from 2 to"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )

@@ -191,22 +191,14 @@ class Method(ABC):
 def placed(strategy: Strategy, array_type: ArrayType, **changes: Any) -> Strategy:
     """Return a copy of ``strategy`` with some fields changed and its arrays as ``array_type``."""
     state = {field.name: getattr(strategy, field.name) for field in fields(strategy)}
-    outdated = "an earlier version wrote the file, and this one cannot continue its run"
     if changes and (missing := state.keys() - changes.keys() - {"compiled"}):
-        raise ValueError(f"{type(strategy).__name__} needs {', '.join(sorted(missing))}: {outdated}")
+        needed = f"{type(strategy).__name__} needs {', '.join(sorted(missing))}"
+        raise ValueError(f"{needed}: an earlier version wrote the file, and this one cannot continue its run")
 
     def converted(value: Any, like: Any) -> Any:
         if isinstance(like, tuple):
-            if len(value) != len(like):
-                name = type(strategy).__name__
-                raise ValueError(f"{name} needs {len(like)} parts, got {len(value)}: {outdated}")
             values = (converted(*pair) for pair in zip(value, like, strict=True))
             return getattr(like, "_make", tuple)(values)  # a checkpoint stores a NamedTuple as a tuple
-        if isinstance(value, np.ndarray) and value.shape != tuple(like.shape):
-            name = type(strategy).__name__
-            raise ValueError(
-                f"{name} needs arrays of shape {tuple(like.shape)}, got {value.shape}: {outdated}"
-            )
         return array_type.array(value) if isinstance(value, np.ndarray) else value
 
     return replace(strategy, **{name: converted(changes.get(name, old), old) for name, old in state.items()})
