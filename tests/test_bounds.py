@@ -124,6 +124,9 @@ def test_many_variables_with_the_optimum_in_a_corner(d: int) -> None:
         ((0, 1), "bounds must be"),
         ([(0, 1), (3, 2)], r"low ≤ high, got \(3.0, 2.0\) for variable 1"),
         ([(0, 1), (float("nan"), 2)], "for variable 1"),
+        ([(0, 1), (np.inf, np.inf)], r"low ≤ high, got \(inf, inf\) for variable 1"),
+        ([(-np.inf, -np.inf), (0, 1)], r"low ≤ high, got \(-inf, -inf\) for variable 0"),
+        ([(0.5, 0.5), (0.5, 0.5)], "bounds must leave a variable free"),
         ([(0, 1), (0.6, 2)], r"x0 must lie within bounds, got x0\[1\] = 0.5 outside"),
         (Bounds([0, 0, 0], [1, 1, 1]), "bounds must match the 2 variables of x0"),
     ],
@@ -131,6 +134,19 @@ def test_many_variables_with_the_optimum_in_a_corner(d: int) -> None:
 def test_invalid_bounds_are_refused(bounds: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         r1nes.Optimizer([0.5, 0.5], 1.0, bounds=bounds)  # type: ignore[arg-type]
+
+
+def test_a_start_on_a_face_is_within_the_bounds() -> None:
+    optimizer = r1nes.Optimizer([0.0, 1.0], 0.1, bounds=[(0, 1)] * 2)
+    np.testing.assert_allclose(optimizer.mean, [0, 1], atol=1e-12)
+    with pytest.raises(ValueError, match="x0 must lie within bounds"):
+        r1nes.Optimizer([0.0, 1.1], 0.1, bounds=[(0, 1)] * 2)
+
+
+def test_the_widest_useful_standard_deviation_is_a_third_of_the_box() -> None:
+    """Three of them then reach from face to face."""
+    np.testing.assert_allclose(box_of((-1.0, 5.0)).limits, [2.0])
+    assert box_of((0.0, None)).limits == [np.inf]
 
 
 def test_default_sigma0_depends_on_the_box() -> None:

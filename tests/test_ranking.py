@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r1nes.arrays import Array
-from r1nes.ranking import assign, best_first, logarithmic
+from r1nes.ranking import assign, best_first, logarithmic, median, ranking
 from support import oracles
 
 some_values = st.lists(
@@ -88,3 +89,19 @@ def test_nan_ranks_after_infinity() -> None:
 @pytest.mark.parametrize("value", [0.0, 3.0, math.inf, math.nan])
 def test_equal_values_get_zero_utilities(value: float) -> None:
     assert not utilities_of([value] * 6, logarithmic(6, zero_sum=False)).any()
+
+
+@given(some_values)
+def test_ranking_puts_the_best_first(values: list[float]) -> None:
+    first, ranked, _ = ranking(np.array(values), logarithmic(len(values), zero_sum=True))
+    np.testing.assert_array_equal(ranked, sorted(values, key=rank_key))
+    assert rank_key(values[first]) == min(map(rank_key, values))
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=9))
+def test_the_median_is_that_of_the_statistics_module(values: list[float]) -> None:
+    assert median(sorted(values)) == pytest.approx(statistics.median(values))
+
+
+def test_the_median_of_huge_values_does_not_overflow() -> None:
+    assert median([1.5e308, 1.7e308]) == pytest.approx(1.6e308)

@@ -13,7 +13,7 @@ import pytest
 import r1nes
 from r1nes.arrays import Array
 from r1nes.reasons import STATUS
-from r1nes.restarts import Search
+from r1nes.restarts import Plan, Search
 from support.functions import rastrigin, sphere
 from support.runs import same
 
@@ -235,3 +235,26 @@ def test_a_larger_population_changes_its_step_size_more_slowly() -> None:
         X = optimizer.ask()
         optimizer.tell(X, np.ones(len(X)))
     np.testing.assert_allclose(rates, [0.8, 0.8 / 2**0.4, 0.8 / 4**0.4])
+
+
+@pytest.mark.parametrize(("budget", "nfev", "restarts"), [(88, 88, 1), (87, 80, 0)])
+def test_a_restart_needs_the_evaluations_of_one_generation(budget: int, nfev: int, restarts: int) -> None:
+    """20 flat generations of 4 points end the first run; a generation of the next one has 8."""
+    result = r1nes.minimize(
+        lambda _: 1.0, np.ones(3), popsize=4, restarts="ipop:1", max_evals=budget, noise=False, rng=1
+    )
+    assert (result.nfev, result.restarts) == (nfev, restarts)
+
+
+@pytest.mark.parametrize(("small", "next_is_large"), [(100, True), (99, False)])
+def test_a_fifth_of_the_evaluations_is_enough_for_small_runs(small: int, next_is_large: bool) -> None:
+    plan = Plan(doubled=1, large_evals=400, last_large=400, began=400)
+    after = plan.after(400 + small, alternate=True)
+    assert (after.is_large, after.doubled) == (next_is_large, 1 + next_is_large)
+    assert after.small_evals == small
+
+
+def test_a_small_run_gets_half_of_what_the_last_large_one_took() -> None:
+    plan = Plan(doubled=1, large_evals=400, small_evals=100, last_large=300, began=500)
+    assert plan.limit(None) == 650
+    assert plan.limit(600) == 600

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,6 +128,41 @@ def test_nothing_stops_a_run_at_its_start() -> None:
     assert optimizer.result.message == "The run has not ended."
     assert optimizer.result.status == -1
     assert not optimizer.result.success
+
+
+class TestLimitsAreExact:
+    def test_a_value_equal_to_the_target_reaches_it(self) -> None:
+        assert run(lambda X: np.full(len(X), 4.0), ftarget=4.0) == {"ftarget": 4.0}
+
+    def test_twenty_flat_generations_are_enough(self) -> None:
+        result = r1nes.minimize(lambda _: 4.0, np.ones(3), popsize=5, noise=False, rng=1)
+        assert result.stop == {"flat": 4.0}
+        assert result.nit == 20
+
+    def test_a_generation_that_fits_is_evaluated(self) -> None:
+        assert r1nes.minimize(sphere, np.ones(3), popsize=5, max_evals=40, rng=1).nfev == 40
+        assert r1nes.minimize(sphere, np.ones(3), popsize=5, max_evals=39, rng=1).nfev == 35
+
+    def test_a_condition_number_at_its_limit_is_too_large(self) -> None:
+        assert ends(condition=1e6, max_condition=1e6) == {"condition": 1e6}
+        assert not ends(condition=1e6, max_condition=1.1e6)
+
+    def test_a_standard_deviation_at_its_limit_is_small_enough(self) -> None:
+        assert ends(std=1e-3, xtol=1e-3) == {"xtol": 1e-3}
+        assert not ends(std=1.1e-3, xtol=1e-3)
+
+    def test_what_is_not_a_number_ends_the_run(self) -> None:
+        assert ends(condition=math.nan).keys() == {"condition"}
+        assert ends(std=math.nan).keys() == {"sigma_overflow"}
+
+
+def ends(std: float = 1.0, condition: float = 1.0, **options: float) -> dict[str, float]:
+    """The reasons that follow from a distribution with one standard deviation and that condition number."""
+    optimizer = r1nes.Optimizer(np.ones(3), method="snes", **options)  # type: ignore[arg-type]
+    stopping = optimizer._stopping
+    stopping.condition = condition
+    round_one = SimpleNamespace(stds=lambda: np.full(3, std))
+    return stopping._ends_of_search(round_one, std, std)  # type: ignore[arg-type]
 
 
 def test_float32_stops_too() -> None:

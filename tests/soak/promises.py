@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from r1nes.arrays import Array
 from soak.configurations import Configuration
@@ -66,7 +67,7 @@ def _least(values: Array) -> float:
     return float(np.nanmin(values)) if not np.isnan(values).all() else np.inf
 
 
-def _first_calls(calls: Array) -> Array:
+def _first_calls(calls: Array) -> NDArray[np.intp]:
     """The first call of each point: a point that is evaluated again to measure the noise is no better."""
     return np.unique(calls[:, 1:], axis=0, return_index=True)[1]
 

@@ -1,0 +1,69 @@
+"""How lost evaluations are repeated, with a backend that loses what it is told to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from r1nes.parallel.backend import Lost, Outcome, RetryPolicy, Ticket
+from r1nes.parallel.errors import EvaluationsLost
+from r1nes.parallel.evaluation import Rows, evaluate_with_retries
+
+
+class Losing:
+    """Loses every task of the first attempts, and notes how many tasks it had at a time."""
+
+    workers = 2
+
+    def __init__(self, attempts: int) -> None:
+        self.attempts, self.most = attempts, [0]
+        self._under_way: list[tuple[Ticket, Rows]] = []
+        self._tickets = 0
+
+    def submit(self, rows: Rows) -> Ticket:
+        self._tickets += 1
+        self._under_way.append((self._tickets, rows))
+        self.most[-1] = max(self.most[-1], len(self._under_way))
+        return self._tickets
+
+    def collect(self) -> list[tuple[Ticket, Outcome]]:
+        lost = len(self.most) <= self.attempts
+        ended, self._under_way = self._under_way, []
+        return [
+            (ticket, Lost("of bad luck") if lost else [float(row) for row in rows]) for ticket, rows in ended
+        ]
+
+    def recover(self, losses: int) -> None:
+        assert losses == len(self.most)
+        self.most.append(0)
+
+    def end(self) -> None:
+        raise AssertionError
+
+
+def evaluate(lost_attempts: int, *, retries: int = 3, nan_on_failure: bool = False) -> tuple[Any, list[int]]:
+    backend, policy = Losing(lost_attempts), RetryPolicy(nan_on_failure, retries)
+    return evaluate_with_retries(6, 2, backend.submit, backend, policy), backend.most
+
+
+def test_points_share_tasks_then_have_their_own_and_are_alone_in_the_last_attempt() -> None:
+    values, most = evaluate(3)
+    np.testing.assert_array_equal(values, np.arange(6))
+    assert most == [2, 6, 6, 1]
+
+
+def test_a_first_attempt_that_is_the_last_runs_in_parallel() -> None:
+    assert evaluate(0, retries=0)[1] == [2]
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_there_are_as_many_repetitions_as_allowed(retries: int) -> None:
+    np.testing.assert_array_equal(evaluate(retries, retries=retries)[0], np.arange(6))
+    with pytest.raises(EvaluationsLost, match=r"6 of 6 evaluations were lost .* because of bad luck"):
+        evaluate(retries + 1, retries=retries)
+    values, most = evaluate(retries + 1, retries=retries, nan_on_failure=True)
+    assert all(map(math.isnan, values))
+    assert len(most) == retries + 1
