@@ -18,7 +18,7 @@ QUICK := -m "not slow and not arrays and not browser"
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: paper note test check test-slow test-arrays test-browser soak docs lint kernels setup clean
+.PHONY: paper note test check test-slow test-arrays test-browser coverage mutants soak docs lint kernels setup clean
 
 paper: setup  ## reproduce the paper's experiments
 	$(BIN)/r1nes paper --out paper
@@ -45,6 +45,16 @@ test-browser: docs $(BROWSER)  ## our pages in a real Chromium; screenshots go t
 test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in their own environment
 	$(ARRAYS)/bin/python -m pytest $(PARALLEL) tests/arrays
 	$(ARRAYS)/bin/python -m pytest $(PARALLEL) -m arrays tests/integrations/test_torch.py tests/docs
+
+# Worker processes are traced; numba is off, because compiled code cannot be.
+coverage: setup  ## branch coverage of the package without bench and display
+	rm -f .coverage .coverage.*
+	PYTHONPATH=tests $(BIN)/coverage run -m pytest -p support.traced $(PARALLEL) $(QUICK) --ignore tests/bench --ignore tests/docs || true
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+mutants: setup  ## whether the tests notice a hundred small mistakes; lists those that survive
+	PYTHONPATH=tests $(BIN)/python -m mutants
 
 # SOAK='--only 17' repeats a single run.
 SOAK ?= --minutes 60 --jobs 2
