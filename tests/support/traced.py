@@ -11,22 +11,23 @@ import sys
 import threading
 import time
 
-import coverage
-
-sys.modules["numba"] = None  # type: ignore[assignment]
 SECONDS = 0.2  # between two writes
 
 
+def pytest_configure() -> None:
+    sys.modules["numba"] = None  # type: ignore[assignment]
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_begin_to_write)
+
+
+def _begin_to_write() -> None:
+    threading.Thread(target=_keep_writing, daemon=True).start()
+
+
 def _keep_writing() -> None:
+    import coverage
+
     while True:
         time.sleep(SECONDS)
         if (current := coverage.Coverage.current()) is not None:
             current.save()
-
-
-def _in_child() -> None:
-    threading.Thread(target=_keep_writing, daemon=True).start()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
