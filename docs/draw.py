@@ -155,7 +155,7 @@ def draw_networks(page: Figure) -> None:
 def draw_noise(panel: Axes, dim: int) -> None:
     """Draw the true values of the mean after 100,000 noisy evaluations: medians over the recorded seeds."""
     ends: dict[tuple[str, str, str], list[float]] = {}
-    for key, (_, end) in json.loads((RESULTS / "noise.json").read_text("utf-8")).items():
+    for key, (_, end) in json.loads((RESULTS / "noise.json").read_text(encoding="utf-8")).items():
         method, d, function, noise, _ = key.split("|")
         if int(d) == dim:
             ends.setdefault((method, function, noise), []).append(max(1e-8, end))
