@@ -49,9 +49,8 @@ test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in the
 # Worker processes are traced; numba is off, because compiled code cannot be.
 coverage: setup  ## branch coverage of the package without bench and display
 	rm -f .coverage .coverage.*
-	PYTHONPATH=tests $(BIN)/coverage run -m pytest -p support.traced $(PARALLEL) $(QUICK) --ignore tests/bench --ignore tests/docs || true
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report
+	PYTHONPATH=tests $(BIN)/coverage run -m pytest -p support.traced $(PARALLEL) $(QUICK) --ignore tests/bench --ignore tests/docs; \
+	tested=$$?; $(BIN)/coverage combine --quiet && $(BIN)/coverage report && exit $$tested
 
 mutants: setup  ## whether the tests notice a hundred small mistakes; lists those that survive
 	PYTHONPATH=tests $(BIN)/python -m mutants

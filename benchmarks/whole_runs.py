@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 DIMS, BUDGETS = (8, 64, 512), (10_000, 100_000)
-OURS = ("rknes", "rknes without numba", "rknes diagonal", "snes", "r1nes")
+OURS = ("rknes", "rknes without numba", "rknes diagonal")
 NAMES = (*OURS, "cma", "cmaes SepCMA", "crfmnes", "pypop7 RMES")
 SLOW = {("cma", 512)}  # takes a quarter of an hour
 
@@ -51,8 +51,6 @@ def run(name: str, d: int, budget: int) -> dict[str, float]:
             "rknes": {"noise": False},
             "rknes without numba": {"compiled": False, "noise": False},
             "rknes diagonal": {"base": "diagonal", "noise": False},
-            "snes": {"method": "snes"},
-            "r1nes": {"method": "r1nes"},
         }
         if name != "rknes without numba":
             import numba  # noqa: F401 - a run imports it when it needs it
