@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from r1nes.arrays import Array, copied, hosted
+from r1nes.arrays.threads import one_thread
 from r1nes.counts import Counts, count, only_nan
 from r1nes.learning import learnt
 from r1nes.matching import Asynchronous, Matching, Synchronous
@@ -96,10 +97,11 @@ class Optimizer:
             self._points.check(out, 1 if self.settings.asynchronous else self.popsize)
         try:
             noise = self._draw() if self._matching.pending is None else self._matching.pending
-            if self._probing.repeated:
-                points = self._probing.complete(self._points.at(self.strategy, noise), out)
-            else:
-                points = self._points.at(self.strategy, noise, out)
+            with one_thread(self.popsize, self.settings.dim):
+                if self._probing.repeated:
+                    points = self._probing.complete(self._points.at(self.strategy, noise), out)
+                else:
+                    points = self._points.at(self.strategy, noise, out)
         except MemoryError:
             size = f"{self.popsize} points of {self.settings.start.size} variables"
             raise MemoryError(
@@ -137,8 +139,9 @@ class Optimizer:
         self.counts.nfev += len(told)
         if self.settings.asynchronous and len(told):
             self.counts.keep_best(points, told, int(best_first(told)[0]))
-        for generation in generations:
-            self._step(*generation)
+        with one_thread(self.popsize, self.settings.dim):
+            for generation in generations:
+                self._step(*generation)
 
     def _step(self, noise: Any, points: Array | Stream, told: Array) -> None:
         weights, probing = self.settings.weights, self._probing
