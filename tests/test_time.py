@@ -1,12 +1,14 @@
-"""``max_seconds`` also ends a run in the middle of a generation, where points are evaluated one by one."""
+"""``max_seconds`` also ends a run in the middle of a generation, unless it is evaluated by a single call."""
 
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import r1nes
 from r1nes.arrays import Array
@@ -56,4 +58,40 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
     timed = r1nes.minimize(Slow(10**6), np.ones(3), max_evals=600, max_seconds=1e6, rng=1)
     free = r1nes.minimize(Slow(10**6), np.ones(3), max_evals=600, rng=1)
     assert timed.nfev == free.nfev
+    np.testing.assert_array_equal(timed.x, free.x)
+
+
+def sleepy(x: Array) -> float:
+    time.sleep(0.02)
+    return float(sphere(x))
+
+
+@pytest.mark.parametrize("workers", [2, "threads:2", "executor"])
+@pytest.mark.parametrize("is_asynchronous", [False, True])
+def test_no_point_begins_after_the_time_with_parallel_workers(workers: Any, is_asynchronous: bool) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        began = time.monotonic()
+        result = r1nes.minimize(
+            sleepy,
+            np.ones(3),
+            popsize=10**4,
+            max_seconds=0.5,
+            workers=executor if workers == "executor" else workers,
+            asynchronous=is_asynchronous,
+            rng=1,
+        )
+        seconds = time.monotonic() - began
+    assert seconds < 50  # a generation takes 100 s
+    assert result.stop == {"max_seconds": 0.5}
+    assert result.nit == 0
+    assert 0 < result.nfev < 5000
+    assert result.fun == sphere(result.x) < 3
+
+
+@pytest.mark.parametrize("settings", [{"timeout": 60}, {"retries": 0}, {}])
+def test_a_limit_that_is_not_reached_changes_nothing_in_parallel(settings: Any) -> None:
+    common = {"popsize": 300, "max_evals": 900, "workers": 2, "rng": 1} | settings
+    timed = r1nes.minimize(sphere, np.ones(3), max_seconds=1e6, **common)
+    free = r1nes.minimize(sphere, np.ones(3), **common)
+    assert timed.nfev == free.nfev == 900
     np.testing.assert_array_equal(timed.x, free.x)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from copy import deepcopy
@@ -16,10 +15,11 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from r1nes.arrays import taken
 from r1nes.history import Recorder
 from r1nes.optimizer import Optimizer
 from r1nes.parallel.engine import asynchronous, synchronous
-from r1nes.parallel.errors import ObjectiveError
+from r1nes.parallel.errors import ObjectiveError, TimeIsUp
 from r1nes.parallel.evaluation import Evaluate, objective_of
 from r1nes.parallel.interrupts import Interrupts
 from r1nes.parallel.objective import Function, has_state
@@ -30,8 +30,6 @@ from r1nes.saturation import Saturation
 from r1nes.settings import RunSettings, takes
 from r1nes.storage.files import locked
 from r1nes.storage.run_file import RunFile, read, restoring
-
-PART = 0.01  # seconds of evaluation between two looks at the clock
 
 
 @takes(RunSettings)
@@ -82,9 +80,7 @@ def solve(fun: Function, settings: RunSettings) -> Result:
             advance = stack.enter_context(asynchronous(objective, interrupts, settings)).advance
         else:
             evaluate = stack.enter_context(synchronous(objective, search, settings))
-            one_by_one = settings.max_seconds is not None and _is_one_by_one(settings)
-            way = _advance_in_time if one_by_one else _advance
-            advance = partial(way, evaluate, interrupts, keyed=settings.keyed)
+            advance = partial(_advance, evaluate, interrupts, keyed=settings.keyed)
         record: Callable[[Optimizer], None] = recorder.record
         save = _no_file
         if path is not None:
@@ -134,33 +130,15 @@ def _run(
 
 
 def _advance(evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer, *, keyed: bool) -> None:
-    """Ask for one generation, evaluate it and tell its values."""
+    """Ask for one generation, evaluate it and tell its values, unless the time ends before."""
     X = optimizer.ask()
-    with interrupts.allowed:
-        values = evaluate(X, optimizer.key if keyed else None)
-    optimizer.tell(X, values)
-
-
-def _advance_in_time(
-    evaluate: Evaluate, interrupts: Interrupts, optimizer: Optimizer, *, keyed: bool
-) -> None:
-    """Do the same for points that are evaluated one by one; stop in between when the time is up."""
-    X, key = optimizer.ask(), optimizer.key if keyed else None
-    n, size, values = len(X), 1, np.empty(0)
-    while len(values) < n and "max_seconds" not in optimizer.stop():
-        began, rows = time.monotonic(), X[len(values) : len(values) + size]
+    try:
         with interrupts.allowed:
-            values = np.concatenate([values, evaluate(rows, key)])
-        if time.monotonic() - began < PART:
-            size *= 2
-    if len(values) == n:
-        optimizer.tell(X, values)
+            values = evaluate(X, optimizer.key if keyed else None)
+    except TimeIsUp as part:
+        optimizer.abandon(taken(X, part.rows, axis=0), part.values)
     else:
-        optimizer.abandon(X[: len(values)], values)
-
-
-def _is_one_by_one(settings: RunSettings) -> bool:
-    return isinstance(settings.workers, int) and settings.workers == 1 and not settings.vectorized
+        optimizer.tell(X, values)
 
 
 def _stops(callback: Callable[[OptimizeResult], object], result: OptimizeResult) -> bool:

@@ -21,7 +21,7 @@ from r1nes.arrays import Array
 from r1nes.parallel.replicas import Replicas
 from support.cluster import Cluster
 from support.functions import rastrigin
-from support.runs import same
+from support.runs import rosenbrock_slowly, same
 
 Engine = Callable[[ExitStack, Cluster], Any]
 
@@ -75,6 +75,21 @@ def test_the_run_is_the_same(engine: str, safe: tuple[Cluster, Any]) -> None:
 def evaluate_slowly(x: Array) -> float:
     time.sleep(0.01)
     return float(x @ x)
+
+
+@pytest.mark.parametrize("engine", ["dask client", "replicas"])
+def test_no_point_begins_after_the_time_on_a_cluster(engine: str, safe: tuple[Cluster, Any]) -> None:
+    solve = partial(r1nes.minimize, rosenbrock_slowly, np.ones(3), rng=1)
+    with ExitStack() as stack:
+        workers = ENGINES[engine](stack, safe[0])
+        ended = solve(popsize=10**4, max_seconds=1.0, workers=workers)
+        same(
+            solve(popsize=30, max_evals=90, max_seconds=1e6, workers=workers), solve(popsize=30, max_evals=90)
+        )
+    assert ended.stop == {"max_seconds": 1.0}
+    assert ended.nit == 0
+    assert 0 < ended.nfev < 5000  # a generation takes 25 s
+    assert ended.fun == rosenbrock_slowly(ended.x)
 
 
 def only_evaluate(x: Array, evaluations: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from r1nes.parallel.backend import Lost, Outcome, RetryPolicy, Ticket
-from r1nes.parallel.errors import EvaluationsLost
+from r1nes.parallel.errors import EvaluationsLost, TimeIsUp
 from r1nes.parallel.evaluation import Rows, evaluate_with_retries
 
 
@@ -67,3 +67,39 @@ def test_there_are_as_many_repetitions_as_allowed(retries: int) -> None:
     values, most = evaluate(retries + 1, retries=retries, nan_on_failure=True)
     assert all(map(math.isnan, values))
     assert len(most) == retries + 1
+
+
+def test_tasks_grow_while_they_take_little_time_and_shrink_at_the_end() -> None:
+    backend = Losing(0)
+    sizes: list[int] = []
+
+    def submit(rows: Rows) -> Ticket:
+        sizes.append(len(rows))
+        return backend.submit(rows)
+
+    policy = RetryPolicy(nan_on_failure=False, retries=3)
+    values = evaluate_with_retries(100, 2, submit, backend, policy, lambda: False)
+    np.testing.assert_array_equal(values, np.arange(100))
+    assert sizes[:4] == [1, 1, 2, 2]
+    assert max(sizes) > 8
+    assert sizes[-1] == 1
+    assert backend.most == [2]
+
+
+def test_points_without_a_value_when_the_time_is_up_are_not_submitted_again() -> None:
+    backend, looks = Losing(1), iter([False] * 4 + [True] * 100)
+    policy = RetryPolicy(nan_on_failure=True, retries=3)
+    with pytest.raises(TimeIsUp) as up:
+        evaluate_with_retries(6, 2, backend.submit, backend, policy, lambda: next(looks))
+    assert up.value.rows.tolist() == []
+    assert backend.most == [2]
+
+
+def test_what_was_evaluated_in_time_is_kept() -> None:
+    backend, looks = Losing(0), iter([False] * 3 + [True] * 100)
+    policy = RetryPolicy(nan_on_failure=False, retries=3)
+    with pytest.raises(TimeIsUp) as up:
+        evaluate_with_retries(9, 2, backend.submit, backend, policy, lambda: next(looks))
+    rows = up.value.rows
+    assert 0 < len(rows) < 9
+    np.testing.assert_array_equal(up.value.values, rows)

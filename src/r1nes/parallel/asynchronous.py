@@ -22,12 +22,15 @@ class AsynchronousLoop:
         self._under_way: dict[Ticket, tuple[Optimizer, Array, int]] = {}
 
     def advance(self, optimizer: Optimizer) -> None:
-        """Evaluate until ``optimizer`` completes a generation or has no evaluations left."""
+        """Evaluate until ``optimizer`` completes a generation or has no evaluations or no time left."""
         if optimizer is not self._optimizer:  # a restart: queued points of the previous run are obsolete
             self._optimizer = optimizer
             self._queue.clear()
         generation = optimizer.generation
+        is_timed = optimizer.settings.max_seconds is not None
         while optimizer.generation == generation:
+            if is_timed and "max_seconds" in optimizer.stop():
+                return
             self._submit(optimizer)
             if not self._under_way:
                 return

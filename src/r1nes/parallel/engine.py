@@ -18,12 +18,18 @@ from r1nes.settings import RunSettings
 def synchronous(
     objective: Objective, search: Search, settings: RunSettings
 ) -> AbstractContextManager[Evaluate]:
-    """Return a context whose function maps points to values; leaving it ends the workers it started."""
+    """Return a context whose function maps points to values; leaving it ends the workers it started.
+
+    The function raises TimeIsUp if ``max_seconds`` have passed before it has all values.
+    """
     workers, vectorized, timeout = settings.workers, settings.vectorized, settings.timeout
     policy = RetryPolicy(objective.nan_on_failure, settings.retries)
+    is_over = None if settings.max_seconds is None else lambda: "max_seconds" in search.optimizer.stop()
     if isinstance(workers, Replicas) and not vectorized:
-        return workers.evaluator(objective, search, timeout, policy)
-    return evaluator(objective, vectorized=vectorized, workers=workers, timeout=timeout, policy=policy)
+        return workers.evaluator(objective, search, timeout, policy, is_over)
+    return evaluator(
+        objective, vectorized=vectorized, workers=workers, timeout=timeout, policy=policy, is_over=is_over
+    )
 
 
 @contextmanager

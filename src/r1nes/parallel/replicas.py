@@ -16,6 +16,7 @@ import threading
 import time
 import uuid
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -36,7 +37,7 @@ from r1nes.parallel.backend import (
     RetryPolicy,
 )
 from r1nes.parallel.dask import DaskConnection
-from r1nes.parallel.evaluation import Evaluate, Rows, evaluate_with_retries
+from r1nes.parallel.evaluation import Evaluate, IsOver, Rows, evaluate_with_retries
 from r1nes.parallel.executors import FuturesBackend, losses_ignored
 from r1nes.parallel.objective import Objective, Reply, values_in
 from r1nes.restarts import Search
@@ -67,7 +68,12 @@ class Replicas:
 
     @contextmanager
     def evaluator(
-        self, objective: Objective, search: Search, timeout: float | None, policy: RetryPolicy
+        self,
+        objective: Objective,
+        search: Search,
+        timeout: float | None,
+        policy: RetryPolicy,
+        is_over: IsOver | None,
     ) -> Iterator[Evaluate]:
         """Yield a function that maps the points of the last ``ask`` of ``search`` to their values."""
         if timeout is not None:
@@ -78,7 +84,7 @@ class Replicas:
             client = self._client
             if isinstance(client, str):
                 client = stack.enter_context(Client(client))
-            driver = _Driver(self, client, objective, search, timeout, policy)
+            driver = _Driver(self, client, objective, search, timeout, policy, is_over)
             stack.callback(driver.end)
             yield driver.evaluate
 
@@ -94,8 +100,10 @@ class _Driver:
         search: Search,
         timeout: float | None,
         policy: RetryPolicy,
+        is_over: IsOver | None,
     ) -> None:
         self._owner, self._objective, self._search, self._policy = owner, objective, search, policy
+        self._is_over = is_over
         self._connection = DaskConnection(client)
         self._backend = FuturesBackend(
             lambda: len(self._places),
@@ -115,7 +123,8 @@ class _Driver:
         self._met: set[str] = set()  # workers that have had a replica
         self._reassigned = False  # whether Dask has moved tasks of this generation to other workers
         self._places: list[str] = []  # the addresses of the workers, once per thread
-        self._turn = 0  # the place that the next task is meant for
+        self._free: deque[str] = deque()  # places without a task, as far as is known
+        self._turn = 0  # the place of the next task if none is known to be free
         self._key: Key | None = None  # of the generation, if fun takes it
         self._refreshed = -math.inf
         self._fingerprint: bytes | None = None  # of the driver's state, in generations that compare
@@ -129,10 +138,12 @@ class _Driver:
         if time.monotonic() - self._refreshed >= REFRESH:
             with losses_ignored() if self._places else nullcontext():
                 self._look_for_workers()
-        self._turn, self._key = 0, key
+        self._free, self._turn, self._key = deque(self._places), 0, key
         self._reassigned = False
-        backend = self._backend
-        values = evaluate_with_retries(len(points), backend.workers, backend.submit, backend, self._policy)
+        backend, n = self._backend, len(points)
+        values = evaluate_with_retries(
+            n, backend.workers, backend.submit, backend, self._policy, self._is_over
+        )
         self._log[self._step] = values.tobytes()
         self._step += 1
         return values
@@ -161,8 +172,11 @@ class _Driver:
 
     def _start(self, rows: Rows) -> Future[Any]:
         """Submit a task for ``rows``, meant for one worker; Dask may give it to another."""
-        address = self._places[self._turn % len(self._places)]
-        self._turn += 1
+        if self._free:
+            address = self._free.popleft()
+        else:
+            address = self._places[self._turn % len(self._places)]
+            self._turn += 1
         since, snapshot = self._reached.get(address, -1), None
         if self._reassigned or not (since in self._log or since == self._step):
             since, snapshot = self._snapshot_step, self._scattered_snapshot()
@@ -200,6 +214,7 @@ class _Driver:
         self._owner.rebuilt += self._step > 0 and address not in self._met
         self._met.add(address)
         self._reached[address] = self._step
+        self._free.append(address)
         return values_in(reply)
 
     def end(self) -> None:

@@ -77,9 +77,9 @@ class Settings:
     ftarget: float | None = keyword("Stop once a value is at or below this target.", optional(finite))
     max_evals: float | None = keyword("The maximum number of evaluations, including restarts.", limit=True)
     max_seconds: float | None = keyword(
-        "The maximum time in seconds, including restarts. The run ends after the current generation or, "
-        "with workers=1, after the current points: those of an unfinished generation count but make no step. "
-        "A single call of fun, vectorized or not, is never interrupted.",
+        "The maximum time in seconds, including restarts. No call of fun begins later, and those under way "
+        "are finished, unless asynchronous: values of an unfinished generation count but make no step. "
+        "With vectorized=True or a map as workers, the current generation is finished.",
         optional(positive),
         limit=True,
     )
