@@ -1,4 +1,4 @@
-"""Products of a step use one thread, and the objective has its own number of threads again."""
+"""Threads of BLAS: one in a step, as many as before in the objective, a share of the cores in workers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import r1nes
 from r1nes.arrays import Array
+from r1nes.arrays.threads import cores, share_cores
 from r1nes.learning import learnt
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -50,3 +51,23 @@ def test_a_step_that_fails_restores_the_threads_as_well(monkeypatch: pytest.Monk
         with pytest.raises(MemoryError):
             optimizer.tell(X, (X**2).sum(axis=1))
         assert threads() == {2}
+
+
+@pytest.mark.parametrize(("before", "processes", "after"), [(3, 2, 2), (1, 2, 1), (4, 8, 1), (3, 1, 3)])
+def test_a_process_has_its_share_of_four_cores(
+    before: int, processes: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("r1nes.arrays.threads.cores", lambda: 4)
+    with threadpoolctl.threadpool_limits(before):
+        share_cores(processes)
+        assert threads() == {after}
+
+
+def test_workers_do_not_use_more_threads_than_there_are_cores() -> None:
+    def fun(_: Array) -> float:
+        return float(max(threads()))
+
+    workers = cores()
+    with threadpoolctl.threadpool_limits(2 * workers):
+        result = r1nes.minimize(fun, np.zeros(3), 1.0, max_evals=14, workers=workers, noise=False, rng=1)
+    assert result.fun == 1

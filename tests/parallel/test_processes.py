@@ -112,7 +112,7 @@ class TestAnswers:
         same(solve(rosenbrock, workers=2), solve(rosenbrock))
 
 
-def _serve_twice(pipe: Any, objective: Any) -> None:
+def _serve_twice(pipe: Any, objective: Any, _: int) -> None:
     pipe.send((None, []))
     while True:
         ticket, batch = pipe.recv()

@@ -1,13 +1,17 @@
-"""One thread for matrix products, which are too small to gain from more.
+"""The number of threads of libraries such as BLAS, in steps and in worker processes.
 
-On a machine whose cores are busy, the threads of OpenBLAS wait for each other: a step with 256 variables
-takes 28 times as long (``benchmarks/busy_cores.py``). With one thread, the digits of a run do not depend on
-the number of cores either. The number of threads is restored after each step, for the objective. This needs
-threadpoolctl, which ``r1nes[fast]`` installs; without it, the environment decides on the number of threads.
+The products of a step are too small to gain from several threads. On a machine whose cores are busy, the
+threads of OpenBLAS wait for each other: a step with 256 variables takes 28 times as long
+(``benchmarks/busy_cores.py``). With one thread, the digits of a run do not depend on the number of cores
+either. The number of threads is restored after each step, for the objective. Worker processes share the
+cores, so each uses its share of the threads.
+
+This needs threadpoolctl, which ``r1nes[fast]`` installs; without it, the environment decides.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,7 +23,7 @@ LARGE = 2**17  # multiplications of a product from which on OpenBLAS uses severa
 @contextmanager
 def one_thread(n: int, d: int) -> Iterator[None]:
     """Use one thread within the context if products of n points with a d × d matrix would use several."""
-    libraries = _libraries() if n * d * d >= LARGE else []
+    libraries = _libraries("blas") if n * d * d >= LARGE else []
     before = [library.get_num_threads() for library in libraries]
     try:
         for library in libraries:
@@ -30,12 +34,23 @@ def one_thread(n: int, d: int) -> Iterator[None]:
             library.set_num_threads(threads)
 
 
+def share_cores(processes: int) -> None:
+    """Let this process, one of several, use its share of the cores, and no more threads than before."""
+    for library in (*_libraries("blas"), *_libraries("openmp")):
+        library.set_num_threads(min(library.get_num_threads(), max(1, cores() // processes)))
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @cache
-def _libraries() -> list[Any]:
-    """Return the controls of the BLAS libraries in use, none without threadpoolctl."""
+def _libraries(kind: str) -> list[Any]:
+    """Return the controls of the libraries in use, none without threadpoolctl."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
         return []
-    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    found: list[Any] = ThreadpoolController().select(user_api=kind).lib_controllers
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from r1nes.arguments import count
 from r1nes.arrays import Array, host
+from r1nes.arrays.threads import cores
 from r1nes.parallel.backend import Backend, Batch, Lost, Outcome, RetryPolicy, Ticket
 from r1nes.parallel.dask import DaskConnection
 from r1nes.parallel.errors import TimeIsUp
@@ -109,7 +109,7 @@ def _backend(workers: Any, objective: Objective, timeout: float | None, stack: E
             f"workers must be 1, 'threads:N', an Executor, a Dask client or a map if x0 is an array of "
             f"{objective.array_type.library}, which does not survive the fork of a process; got {workers!r}"
         )
-    return ProcessBackend(_cpus() if workers == -1 else count("workers", workers), objective, timeout)
+    return ProcessBackend(cores() if workers == -1 else count("workers", workers), objective, timeout)
 
 
 def _evaluate_by_map(map_: Map, objective: Objective, points: Array, key: Key | None) -> Array:
@@ -262,7 +262,3 @@ def _threads(workers: str) -> int:
     if kind != "threads" or not number.isdecimal():
         raise ValueError(f"workers must be a number, 'threads:N', a map or an Executor, got {workers!r}")
     return count("workers", int(number))
-
-
-def _cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -20,6 +20,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
+from r1nes.arrays.threads import share_cores
 from r1nes.parallel.backend import LONGEST_WAIT, START, Batch, Lost, Outcome, Ticket
 from r1nes.parallel.objective import Objective, Reply, values_in
 
@@ -32,13 +33,13 @@ class ProcessBackend:
 
     def __init__(self, workers: int, objective: Objective, timeout: float | None) -> None:
         """Start the processes with ``objective``, so that only points and values travel afterwards."""
-        self._objective, self._timeout = objective, timeout
+        self._objective, self._timeout, self._count = objective, timeout, workers
         self._tickets = itertools.count()
         self._queue: deque[tuple[Ticket, Batch]] = deque()
         self._processes: list[_WorkerProcess] = []
         try:
             for _ in range(workers):
-                self._processes.append(_WorkerProcess(objective))
+                self._processes.append(_WorkerProcess(objective, workers))
         except BaseException:
             self.end()
             raise
@@ -76,7 +77,7 @@ class ProcessBackend:
                 process.end()
                 outcomes.append((ticket, Lost(process.overdue)))
             if process.ended:
-                self._processes[self._processes.index(process)] = _WorkerProcess(self._objective)
+                self._processes[self._processes.index(process)] = _WorkerProcess(self._objective, self._count)
         self._assign()
         return outcomes
 
@@ -92,10 +93,10 @@ class ProcessBackend:
 class _WorkerProcess:
     """One process, the pipe to it, and its current task."""
 
-    def __init__(self, objective: Objective) -> None:
+    def __init__(self, objective: Objective, workers: int) -> None:
         context = start_context()
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, objective))
+        self._process = context.Process(target=_serve, args=(theirs, objective, workers))
         try:
             self._process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -163,8 +164,9 @@ def start_context() -> Any:
     return multiprocessing.get_context(chosen or ("fork" if sys.platform == "linux" else "spawn"))
 
 
-def _serve(pipe: Any, objective: Objective) -> None:
+def _serve(pipe: Any, objective: Objective, workers: int) -> None:
     """Evaluate points from ``pipe`` until the pipe is closed or the parent ends: a worker's main function."""
+    share_cores(workers)
     if hasattr(os, "setpgrp"):
         os.setpgrp()
     process = os.getpid()
