@@ -7,6 +7,8 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.samplers import BaseSampler
+from optuna.storages import RDBStorage
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
     RelativeSamplerTestCase,
@@ -22,7 +25,7 @@ from optuna.testing.pytest_samplers import (
 )
 from optuna.trial import Trial, TrialState
 
-from r1nes.integrations.optuna import MARK, NESSampler
+from r1nes.integrations.optuna import ATTEMPTS, MARK, NESSampler
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -179,6 +182,60 @@ def test_a_killed_worker_does_not_block_the_others(tmp_path: Path) -> None:
     }
     assert finished == set(points_by_place(whole))
     assert points_by_place(study) == points_by_place(whole)
+
+
+DYING = """
+import os, sys, warnings, optuna
+from test_optuna import bowl, heartbeat
+from r1nes.integrations.optuna import NESSampler
+
+def dies(trial):
+    bowl(trial)
+    os._exit(9)
+
+warnings.simplefilter("ignore")
+optuna.load_study(study_name="one", storage=heartbeat(sys.argv[1]), sampler=NESSampler()).optimize(dies, 1)
+"""
+
+
+def heartbeat(folder: object) -> RDBStorage:
+    return RDBStorage(f"sqlite:///{folder}/heart.db", heartbeat_interval=1, grace_period=2)
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_a_killed_trial_fails_by_its_heartbeat_and_its_point_is_repeated(tmp_path: Path) -> None:
+    whole = optuna.create_study(sampler=NESSampler(seed=1))
+    whole.optimize(bowl, n_trials=25)
+    study = optuna.create_study(study_name="one", storage=heartbeat(tmp_path), sampler=NESSampler(seed=1))
+    study.optimize(bowl, n_trials=5)
+    ended = subprocess.run(
+        [sys.executable, "-c", DYING, str(tmp_path)], cwd=Path(__file__).parent, check=False
+    )
+    assert ended.returncode == 9
+    assert study.trials[-1].state == TrialState.RUNNING
+    time.sleep(4)
+    study.optimize(bowl, n_trials=20)
+    states = Counter(trial.state for trial in study.trials)
+    assert states == {TrialState.COMPLETE: 25, TrialState.FAIL: 1}
+    assert points_by_place(study) == points_by_place(whole)
+    assert params_of(study)[-1] == params_of(whole)[-1]
+
+
+def test_a_point_whose_trials_are_always_killed_ranks_last(tmp_path: Path) -> None:
+    study = study_at(tmp_path, NESSampler(seed=1, popsize=4))
+    study.optimize(bowl, n_trials=1)
+    space = study.trials[0].distributions
+    while True:
+        trial = study.ask(space)
+        _, generation, row = study.trials[-1].system_attrs[MARK]
+        if generation == 1:
+            break
+        if row == 2:  # as Optuna does if there is no heartbeat any more
+            study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+        else:
+            study.tell(trial, bowl(trial))
+    rows = Counter(each.system_attrs[MARK][2] for each in study.trials[1:-1])
+    assert rows == {0: 1, 1: 1, 2: ATTEMPTS, 3: 1}
 
 
 def test_failed_and_pruned_trials_rank_last() -> None:

@@ -37,6 +37,8 @@ Numeric = FloatDistribution | IntDistribution
 Space = dict[str, Numeric]
 
 MARK = "r1nes:place"
+FAILED = "r1nes:failed"  # marks a trial whose objective has failed; one that failed without it was killed
+ATTEMPTS = 4  # trials of a point that are killed before it ranks last
 RESTARTS = 9  # doublings of the population, one whenever a run has converged
 
 
@@ -53,8 +55,8 @@ class NESSampler(BaseSampler):
             have, and all parameters of the first trial, which defines the search space. By default
             ``RandomSampler``.
 
-    Pruned and failed trials rank last. When a run has converged, the search restarts from a random point with
-    twice the population.
+    Pruned and failed trials rank last; the points of killed ones are repeated. When a run has converged, the
+    search restarts from a random point with twice the population.
 
     Examples:
         >>> import optuna
@@ -154,7 +156,9 @@ class NESSampler(BaseSampler):
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Forward the call to the independent sampler."""
+        """Mark a trial that has failed, which one that was killed cannot be."""
+        if state == TrialState.FAIL and MARK in trial.system_attrs:
+            study._storage.set_trial_system_attr(trial._trial_id, FAILED, True)  # noqa: SLF001
         self._independent.after_trial(study, trial, state, values)
 
     def _seed_of(self, trials: list[FrozenTrial]) -> int:
@@ -198,13 +202,21 @@ class _Run:
             self._tell([values[row] for row in range(len(self.params))])
 
     def _outcomes(self, trials: list[FrozenTrial]) -> tuple[dict[int, float], Counter[int]]:
-        """Return the value of each completed row, and the number of running trials per row."""
+        """Return the value of each completed row, and the number of running trials per row.
+
+        With a heartbeat, Optuna lets trials fail whose process was killed. They give no value.
+        """
         values: dict[int, float] = {}
         running: Counter[int] = Counter()
+        killed: Counter[int] = Counter()
         finished = [trial for trial in trials if trial.state.is_finished()]
         for trial in sorted(finished, key=lambda trial: (trial.datetime_complete, trial.number)):
             row = trial.system_attrs[MARK][2]
             if row < len(self.params) and self._matches(trial, self.params[row]):
+                if trial.state == TrialState.FAIL and FAILED not in trial.system_attrs:
+                    killed[row] += 1
+                    if killed[row] < ATTEMPTS:
+                        continue
                 value = trial.value if trial.state == TrialState.COMPLETE else None
                 values.setdefault(row, math.nan if value is None else self.sign * value)
         for trial in trials:
