@@ -30,10 +30,11 @@ class Recorder:
 
     def record(self, optimizer: Optimizer) -> None:
         """Record the last completed generation of ``optimizer``."""
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite beyond all numbers
-            row = self._row(optimizer)
+        row = self._row(optimizer)
         self._names = self._names or list(row)
-        self._numbers.extend([row.get(name, math.nan) for name in self._names])  # a file may have others
+        if list(row) != self._names:  # those of a file
+            row = {name: row.get(name, math.nan) for name in self._names}
+        self._numbers.extend(row.values())
 
     @staticmethod
     def _row(optimizer: Optimizer) -> dict[str, float]:
@@ -56,7 +57,9 @@ class Recorder:
         }
         if optimizer.settings.start.size == optimizer.settings.dim == 2:
             scales = optimizer.settings.scales
-            (var1, cov12), (_, var2) = strategy.cov() * (1 if scales is None else np.outer(scales, scales))
+            with np.errstate(over="ignore", invalid="ignore"):  # infinite beyond all numbers
+                covariance = strategy.cov() * (1 if scales is None else np.outer(scales, scales))
+            (var1, cov12), (_, var2) = covariance
             mean1, mean2 = host(center)
             row |= {"mean1": mean1, "mean2": mean2, "var1": var1, "cov12": cov12, "var2": var2}
         return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,12 @@ def learnt(
     """Return the next distribution, given the values ``ranked``; None if the step is too large to compute."""
     if probing.seen or probing.always:
         strategy = strategy.heeding(probing.doubt())
-    limited = settings.algorithm.heeds_noise
     try:
-        with np.errstate(over="raise", divide="raise", invalid="raise"):
-            stepped = updated(strategy, noise, utilities)
-            if not 1 / LONGEST_STEP < stepped.sigma / strategy.sigma < LONGEST_STEP:
-                return None
-            adjusted = with_sigma_adjusted(stepped, strategy, ranked, settings.sigma, probing, limited)
-            return points.limited(adjusted)
+        stepped = updated(strategy, noise, utilities)
+        growth = stepped.sigma / strategy.sigma
     except (ArithmeticError, np.linalg.LinAlgError):
         return None
+    if not (1 / LONGEST_STEP < growth < LONGEST_STEP and math.isfinite(stepped.mean.sum())):
+        return None
+    limited = settings.algorithm.heeds_noise
+    return points.limited(with_sigma_adjusted(stepped, strategy, ranked, settings.sigma, probing, limited))

@@ -152,11 +152,11 @@ class Optimizer:
         first, ranked, utilities = ranking(told, weights)
         if self.settings.algorithm.heeds_noise:
             probing.observe(self.counts.generation + 1, points, told, ranked)
-        step = learnt(self.strategy, noise, ranked, utilities, self.settings, probing, self._points)
-        self.strategy = self.strategy if step is None else step
-        is_blank = self.counts.finish_generation(points, told, first, ranked)
-        self._stopping.noise = probing.share if probing.doubt_begins else 0.0
-        with np.errstate(over="ignore", invalid="ignore"):  # a reason to stop
+        with np.errstate(all="ignore"):  # what is not finite is a reason to stop
+            step = learnt(self.strategy, noise, ranked, utilities, self.settings, probing, self._points)
+            self.strategy = self.strategy if step is None else step
+            is_blank = self.counts.finish_generation(points, told, first, ranked)
+            self._stopping.noise = probing.share if probing.doubt_begins else 0.0
             observed = ranked, self.counts.generation, self.strategy
             factor = self._stopping.observe(*observed, overflows=step is None)
         if factor > 1:
