@@ -15,12 +15,19 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from r1nes import Optimizer, RkNES
 from r1nes.bench.analysis.statistics import summary
+from r1nes.bench.functions.textbook import cigar, tablet
 from r1nes.bench.runner.records import Record, read_records
+from r1nes.display.plots import draw_path
 from r1nes.display.style import BLACK, BLUE, GREEN, GREY, ORANGE, RC, RED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
+
+    from r1nes.arrays import Array
 
 DOCS = Path(__file__).parent
 FIGURES = DOCS / "figures"
@@ -52,6 +59,10 @@ NOISY_METHODS = {  # as in results/noise.json: label, colour and marker
     "pycma, handler": ("pycma, NoiseHandler", GREEN, "^"),
     "pycma": ("pycma", RED, "v"),
     "snes": ("SNES", GREY, "D"),
+}
+AXES = {  # functions with one long or short axis, and the length that its direction should find
+    cigar: ("A direction grows: rotated cigar, d = 32", "log 1000", np.log(1000)),
+    tablet: ("A direction shrinks: rotated tablet, d = 32", "−log 1000", -np.log(1000)),
 }
 NOISES = {"0.1": "+ 0.1 N", "1": "+ N", "factor": "× $e^{0.3N}$"}
 
@@ -170,6 +181,33 @@ def draw_noise(panel: Axes, dim: int) -> None:
     panel.set(xscale="log", xlabel="true value of the mean", title=f"{dim} variables")
 
 
+def draw_direction(above: Axes, below: Axes, function: Callable[[Array], Array]) -> None:
+    """Draw how RkNES over a diagonal finds the axis of a rotated function, from one run."""
+    title, label, expected = AXES[function]
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.standard_normal((32, 32)))[0]
+    optimizer = Optimizer(rng.standard_normal(32), 1.0, method=RkNES(base="diagonal"), ftarget=1e-8, rng=1)
+    rows = []
+    while not optimizer.stop():
+        X = optimizer.ask()
+        optimizer.tell(X, function(X @ Q))
+        slot, power = (0, 1) if expected > 0 else (-1, -1)  # a short axis is a long one of the inverse
+        _, B, V, a, *_ = optimizer.strategy.state
+        axis = B**power * V[slot]
+        sine = np.linalg.norm(axis - axis.dot(Q[:, 0]) * Q[:, 0]) / np.linalg.norm(axis)
+        values = np.log(a[slot]), np.log(optimizer.strategy.sigma), np.arcsin(min(1.0, sine))
+        rows.append([optimizer.nfev, *values, optimizer.best])
+    nfev, c, log_sigma, angle, best = np.transpose(rows)
+    above.plot(nfev, c, color=ORANGE, label="c")
+    above.plot(nfev, log_sigma, color=BLUE, ls="--", label="log σ")
+    above.axhline(expected, color=BLACK, lw=0.8)
+    above.annotate(label, (0, expected), xytext=(3, 3), textcoords="offset points")
+    above.set(title=title, xlim=(0, None))
+    below.plot(nfev, best, color=GREY, label="best value")
+    below.plot(nfev, angle, color=BLACK, label="angle to the axis")
+    below.set(yscale="log", xlabel="evaluations", xlim=(0, None))
+
+
 def draw_choice(panel: Axes) -> None:
     """Draw the questions as a column; each yes leads right, to the advice."""
     panel.set(xlim=(0, 10), ylim=(-1.35 * len(QUESTIONS) - 0.5, 0.5))
@@ -229,6 +267,19 @@ def main() -> None:
         left.invert_yaxis()  # shared
         page.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
         page.savefig(FIGURES / "noise.png")
+        page = Figure(figsize=(8.0, 5.6))
+        for *panels, function in zip(*page.subplots(2, 2), AXES, strict=True):
+            draw_direction(*panels, function)
+            for panel in panels:
+                panel.legend()
+        page.savefig(FIGURES / "directions.png")
+        page = Figure(figsize=(5.0, 3.8))
+        panel = page.subplots()
+        panel.set(xlim=(-1.5, 1.5), ylim=(-0.5, 1.5))
+        draw_path(panel, pictures["result"].history, pictures["rosenbrock"])
+        panel.set_title("Rosenbrock's valley")
+        panel.legend(loc="lower left")
+        page.savefig(FIGURES / "valley.png")
         page = Figure(figsize=(7.2, 4.3))
         draw_choice(page.subplots())
         page.savefig(FIGURES / "choose.png")

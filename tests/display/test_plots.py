@@ -41,9 +41,9 @@ def test_the_panels_hold_the_history() -> None:
     history = result.history
     np.testing.assert_array_equal(curve(shown["Values"], "best so far"), history["best"])
     sizes = shown["Standard deviations"]
-    np.testing.assert_array_equal(curve(sizes, "σ, other directions"), history["sigma"])
+    np.testing.assert_array_equal(curve(sizes, "σ, average of the base"), history["sigma"])
     np.testing.assert_allclose(
-        curve(sizes, "along direction 3"), history["sigma"] * np.exp(history["c2"]), rtol=1e-12
+        curve(sizes, "σ exp(c), direction 3"), history["sigma"] * np.exp(history["c2"]), rtol=1e-12
     )
     np.testing.assert_array_equal(curve(shown["Log stretches"], "c, direction 1"), history["c0"])
     assert "Path" not in shown
@@ -63,7 +63,9 @@ def test_each_method_has_its_panels(method: str, titles: list[str]) -> None:
     assert list(shown) == titles
     if method == "r1nes":
         along = math.sqrt(1 + math.exp(2 * result.history["c"][-1])) * result.history["sigma"][-1]
-        assert curve(shown["Standard deviations"], "along u")[-1] == pytest.approx(along)
+        sizes = shown["Standard deviations"]
+        assert curve(sizes, "along u")[-1] == pytest.approx(along)
+        np.testing.assert_array_equal(curve(sizes, "σ, other directions"), result.history["sigma"])
 
 
 def test_the_alignment_is_high_in_a_valley_and_low_in_a_bowl() -> None:

@@ -49,7 +49,7 @@ def draw(page: Figure, history: History, contour: Contour | None = None) -> None
         panel.set(xlabel="evaluations", xlim=(0, None))
         panel.legend()
     if "mean1" in history:
-        _draw_path(axes[n - 1], history, contour)
+        draw_path(axes[n - 1], history, contour)
     for panel in axes[n:]:
         panel.remove()
 
@@ -73,8 +73,10 @@ def _draw_sizes(panel: Axes, history: History) -> None:
     stretches = _stretches(history)
     for (name, c), colour in zip(stretches.items(), COLOURS, strict=False):
         along = np.sqrt(1 + np.exp(2 * c)) if name == "c" else np.exp(c)  # R1-NES has I + uuᵀ
-        panel.plot(nfev, sigma * along, color=colour, label="along " + _direction(name))
-    panel.plot(nfev, sigma, color=BLACK, label="σ, other directions" if stretches else "σ")
+        label = "along u" if name == "c" else f"σ exp(c), {_direction(name)}"
+        panel.plot(nfev, sigma * along, color=colour, label=label)
+    label = "σ, other directions" if "c" in stretches else "σ, average of the base" if stretches else "σ"
+    panel.plot(nfev, sigma, color=BLACK, label=label)
     panel.set(yscale="log", title="Standard deviations")
 
 
@@ -90,7 +92,7 @@ def _draw_alignment(panel: Axes, history: History) -> None:
     panel.set(ylim=(0, 1.02), title="Alignment of path and longest direction")
 
 
-def _draw_path(panel: Axes, history: History, contour: Contour | None) -> None:
+def draw_path(panel: Axes, history: History, contour: Contour | None) -> None:
     """Draw ellipses of one standard deviation along the path of the mean, on the contours of the function."""
     means = np.stack([history["mean1"], history["mean2"]], axis=1)
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(means, axis=0), axis=1))])
@@ -125,7 +127,7 @@ def _stretches(history: History) -> dict[str, NDArray[np.float64]]:
 
 
 def _direction(name: str) -> str:
-    return "u" if name == "c" else f"direction {int(name[1:]) + 1}"
+    return f"direction {int(name[1:]) + 1}"
 
 
 def _finite(column: NDArray[np.float64]) -> NDArray[np.float64]:
