@@ -134,9 +134,9 @@ def test_single_precision_noise_is_rounded_double_precision() -> None:
 @pytest.mark.parametrize(
     ("settings", "compiled", "reason"),
     [
-        ({}, False, "max_evals is not set or below 20,000 and d is below 10,000"),
-        ({"max_evals": 19_999}, False, "max_evals is not set or below 20,000 and d is below 10,000"),
-        pytest.param({"max_evals": 20_000}, True, "max_evals is at least 20,000", marks=needs_numba),
+        ({}, False, "max_evals is not set or below 50,000 and d is below 10,000"),
+        ({"max_evals": 49_999}, False, "max_evals is not set or below 50,000 and d is below 10,000"),
+        pytest.param({"max_evals": 50_000}, True, "max_evals is at least 50,000", marks=needs_numba),
         pytest.param({"x0": np.zeros(10_000)}, True, "d at least 10,000", marks=needs_numba),
         pytest.param({"compiled": True}, True, "it was set", marks=needs_numba),
         ({"compiled": False, "max_evals": 10**6}, False, "it was set"),

@@ -27,7 +27,7 @@ from r1nes.extras import needs
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MANY_EVALUATIONS, MANY_VARIABLES = 20_000, 10_000  # from which on numba is the default
+MANY_EVALUATIONS, MANY_VARIABLES = 50_000, 10_000  # from which on loading numba pays off
 
 FASTMATH = {"reassoc", "contract", "nsz"}  # sums may be reordered, as in BLAS
 

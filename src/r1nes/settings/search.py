@@ -131,7 +131,7 @@ class Settings:
     )
     compiled: bool | None = keyword(
         "Whether numba compiles the arithmetic of the method, for NumPy arrays of float64. By default, if it "
-        "is installed and max_evals is at least 20,000, or the problem has at least 10,000 variables. The "
+        "is installed and max_evals is at least 50,000, or the problem has at least 10,000 variables. The "
         "first compiled run takes half a minute more; the machine code is cached on disk.",
         optional(flag),
     )
