@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
+from operator import index
 from typing import Any, Self
 
 import numpy as np
@@ -71,8 +72,9 @@ class Counts:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], array_type: ArrayType) -> Self:
-        """Return the counts with that ``state``."""
+        """Return the counts with that ``state``; raise TypeError if a number is not whole."""
         counts = {name.removeprefix("_"): value for name, value in state.items()}  # as format 2 had them
+        counts |= {each.name: index(counts[each.name]) for each in fields(cls) if each.type == "int"}
         return cls(**counts | {"best_x": array_type.array(counts["best_x"])})
 
 

@@ -82,6 +82,17 @@ def test_every_entry_missing_or_of_another_kind(method: str, tmp_path: Path) -> 
     assert len(messages) > len(entries)
 
 
+@pytest.mark.parametrize("name", ["restart", "generation", "nfev", "nan_count", "blanks", "drawn", "earlier"])
+def test_counts_are_whole_numbers(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    solve = partial(r1nes.minimize, sphere, np.ones(3), rng=1, restarts=2, max_evals=60, checkpoint=path)
+    solve()
+    entry = ("dict", "search", "dict", "optimizer", "dict", "counts", "dict", name)
+    path.write_bytes(forged(path.read_bytes(), partial(changed, entry, 1e300)))
+    with pytest.raises(ValueError, match=r"f holds no run of minimize that can be continued"):
+        solve()
+
+
 def test_names_in_a_file_cannot_take_over_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "f"
     r1nes.minimize(sphere, np.ones(3), max_evals=60, checkpoint=path)
