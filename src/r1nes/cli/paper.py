@@ -30,6 +30,9 @@ def add_to(commands: Any) -> None:
         "--methods", type=names, metavar="NAMES", help="Run only these methods of the grid; draw all."
     )
     parser.add_argument(
+        "--functions", type=names, metavar="NAMES", help="Run only these functions of the grid; draw all."
+    )
+    parser.add_argument(
         "--dims", type=numbers, metavar="NUMBERS", help="Run only these dimensions of the grid; draw all."
     )
     parser.add_argument("--trials", type=int, help="Run only this many trials of the grid; draw all.")
@@ -57,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         full=options.full,
         measure=not options.no_run,
         jobs=options.jobs,
-        part=reproduction.Part(options.methods, options.dims, options.trials),
+        part=reproduction.Part(options.methods, options.functions, options.dims, options.trials),
     )
     for failure in failures:
         print(f"r1nes: {failure}", file=sys.stderr)

@@ -157,10 +157,16 @@ def test_a_part_of_the_grid_is_run_and_everything_recorded_is_drawn(
     assert {r["function"] for r in records} == set(paper.PYBRAIN)
     assert len(records) == 5 * len(expected)
     assert drawn[1] == {(r["method"], r["function"], r["dim"]) for r in records}
+    single = ["--methods", "snes", "--functions", "f6-pybrain", "--dims", "2", "--trials", "1"]
+    assert main([*command, *single]) == 0
+    (last,) = read_records(tmp_path / "records.jsonl")[len(records) :]
+    assert (last["method"], last["function"], last["dim"]) == ("snes", "f6-pybrain", 2)
     capsys.readouterr()
     assert main([*command, "--methods", "cma"]) == 2
+    assert main([*command, "--functions", "f1"]) == 2
     assert main([*command, "--dims", "3"]) == 2
     assert capsys.readouterr().err == (
         "r1nes: --methods must be among r1nes, r1nes-heuristic, snes, xnes, rknes; got 'cma'\n"
+        f"r1nes: --functions must be among {', '.join(paper.PYBRAIN)}; got 'f1'\n"
         "r1nes: --dims must be among 2, 4, 8, 16, 32, 64, 128, 256, 512; got 3\n"
     )

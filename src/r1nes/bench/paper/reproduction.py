@@ -71,13 +71,15 @@ class Part(NamedTuple):
     """The part of the grid to run now; None stands for all."""
 
     methods: Collection[str] | None = None
+    functions: Collection[str] | None = None
     dims: Collection[int] | None = None
     trials: int | None = None  # the first ones
 
     def of(self, cells: list[Cell]) -> list[Cell]:
-        """Return the ``cells`` of this part; every method and dimension must occur in them."""
+        """Return the ``cells`` of this part; every method, function and dimension must occur in them."""
         for flag, names, known in (
             ("--methods", self.methods, {cell.method: None for cell in cells}),
+            ("--functions", self.functions, {cell.function: None for cell in cells}),
             ("--dims", self.dims, {cell.dim: None for cell in cells}),
         ):
             for name in names or ():
@@ -87,6 +89,7 @@ class Part(NamedTuple):
             cell
             for cell in cells
             if (self.methods is None or cell.method in self.methods)
+            and (self.functions is None or cell.function in self.functions)
             and (self.dims is None or cell.dim in self.dims)
             and (self.trials is None or cell.trial <= self.trials)
         ]
