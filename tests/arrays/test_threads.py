@@ -9,7 +9,7 @@ import pytest
 
 import r1nes
 from r1nes.arrays import Array
-from r1nes.arrays.threads import cores, share_cores
+from r1nes.arrays.threads import cores, one_thread, share_cores
 from r1nes.learning import learnt
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -50,6 +50,17 @@ def test_a_step_that_fails_restores_the_threads_as_well(monkeypatch: pytest.Monk
     with threadpoolctl.threadpool_limits(2, "blas"):
         with pytest.raises(MemoryError):
             optimizer.tell(X, (X**2).sum(axis=1))
+        assert threads() == {2}
+
+
+def test_steps_in_several_threads_restore_the_number_when_the_last_one_ends() -> None:
+    first, second = one_thread(20, 200), one_thread(20, 200)
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
         assert threads() == {2}
 
 

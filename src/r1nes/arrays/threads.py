@@ -12,26 +12,45 @@ This needs threadpoolctl, which ``r1nes[fast]`` installs; without it, the enviro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any
 
 LARGE = 2**17  # multiplications of a product from which on OpenBLAS uses several threads, with a margin of 2
 
 
-@contextmanager
-def one_thread(n: int, d: int) -> Iterator[None]:
-    """Use one thread within the context if products of n points with a d × d matrix would use several."""
-    libraries = _libraries("blas") if n * d * d >= LARGE else []
-    before = [library.get_num_threads() for library in libraries]
-    try:
-        for library in libraries:
-            library.set_num_threads(1)
-        yield
-    finally:
-        for library, threads in zip(libraries, before, strict=True):
-            library.set_num_threads(threads)
+class OneThread:
+    """A context in which BLAS has one thread; it may be entered by several threads at a time."""
+
+    def __init__(self) -> None:
+        """Change nothing yet."""
+        self._lock, self._inside, self._before = Lock(), 0, list[int]()
+
+    def __enter__(self) -> None:
+        """Set one thread, unless another thread has."""
+        with self._lock:
+            if self._inside == 0:
+                self._before = [library.get_num_threads() for library in _libraries("blas")]
+                for library in _libraries("blas"):
+                    library.set_num_threads(1)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        """Restore the number of threads when the last thread leaves."""
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for library, threads in zip(_libraries("blas"), self._before, strict=True):
+                    library.set_num_threads(threads)
+
+
+_one_thread, _unchanged = OneThread(), nullcontext()
+
+
+def one_thread(n: int, d: int) -> AbstractContextManager[None]:
+    """Return a context with one thread if products of n points with a d × d matrix would use several."""
+    return _one_thread if n * d * d >= LARGE else _unchanged
 
 
 def share_cores(processes: int) -> None:
