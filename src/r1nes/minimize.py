@@ -39,8 +39,10 @@ def minimize(fun: Function, settings: RunSettings) -> Result:
     Returns:
         SciPy's ``OptimizeResult``: the best point ever evaluated as ``x`` with its value ``fun``, ``nfev``,
         ``nit``, ``success``, ``status`` and ``message``. Beyond SciPy's entries it has ``stop`` (the reasons
-        with their values), ``sigma``, ``nan_count``, ``restarts``, ``seed`` and ``history`` (an array per
-        column, with an entry per generation), which ``plot()`` draws.
+        with their values), ``mean`` (the better answer if values are noisy), ``noise`` (its estimated
+        standard deviation), ``noise_share``, ``sigma``, ``nan_count``, ``restarts``, ``seed``, ``choices``
+        (defaults that depend on the problem, and why) and ``history`` (an array per column, with an entry
+        per generation), which ``plot()`` draws.
 
     Examples:
         >>> import numpy as np, r1nes

@@ -50,11 +50,12 @@ class RunSettings(Settings):
         default=1,
     )
     timeout: float | None = keyword(
-        "The maximum seconds per evaluation. One that takes longer is lost, like those of a crashed worker.",
+        "The maximum seconds per evaluation. One that takes longer counts as lost, as if its worker had "
+        "crashed.",
         optional(positive),
     )
     retries: int = keyword(
-        "How often an evaluation is repeated that was lost: because its worker crashed, exceeded the timeout "
+        "How often an evaluation is repeated if it is lost because its worker crashed, exceeded the timeout "
         "or was disconnected.",
         partial(count, least=0),
         3,

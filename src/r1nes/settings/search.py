@@ -118,9 +118,9 @@ class Settings:
         False,
     )
     noise: str | bool = keyword(
-        'Whether to find out if values are noisy. "auto": two points are evaluated again now and then; if '
-        "their values differ, the learning rates follow the signal. True: the rates adapt from the start, "
-        "whether values differ or not. False: no point is evaluated again.",
+        'Whether to detect noisy values. "auto": now and then, two points are evaluated again; if their '
+        "values differ, the learning rates follow the signal. True: the rates adapt from the start, whether "
+        "values differ or not. False: no point is evaluated again.",
         ask_again,
         "auto",
     )
