@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +44,8 @@ restarted = partial(
 )
 
 
-def live(path: Path, alive: Event) -> None:
+def live(path: Path) -> None:
     """Run a driver that writes a checkpoint after each generation, until it is killed."""
-    alive.set()
     restarted(rastrigin_slowly, checkpoint=path, checkpoint_every=0)
 
 
