@@ -16,7 +16,7 @@ from faults.rows import Row, f
 from support import misbehaving
 from support.faulty_disk import FaultyDisk, PowerCut
 from support.functions import rosenbrock
-from support.runs import same
+from support.runs import rosenbrock_slowly, same
 
 solve = partial(r1nes.minimize, f, np.ones(3), max_evals=60, rng=1)
 
@@ -74,6 +74,13 @@ def two_runs(folder: Path) -> None:
     same(solve(checkpoint=folder / "run", callback=callback, max_evals=14), solve(max_evals=14))
 
 
+def time_is_up(_: Path) -> None:
+    result = r1nes.minimize(rosenbrock_slowly, np.ones(3), popsize=10**4, max_seconds=0.3, workers=2, rng=1)
+    assert result.stop == {"max_seconds": 0.3}
+    assert 0 < result.nfev < 5000  # a generation takes 25 s
+    assert result.fun == rosenbrock(result.x)
+
+
 def truncated(path: Path) -> None:
     solve(checkpoint=path)
     path.write_bytes(path.read_bytes()[:-9])
@@ -101,4 +108,9 @@ ROWS = [
         "a worker is stopped", "with `timeout`, the same result", undisturbed(misbehaving.stopping, timeout=1)
     ),
     Row("a worker forks and answers twice", "the same result", undisturbed(misbehaving.forking)),
+    Row(
+        "`max_seconds` pass within a generation",
+        "no further call of the function begins, and the values so far count",
+        time_is_up,
+    ),
 ]
