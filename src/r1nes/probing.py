@@ -45,7 +45,7 @@ ROUNDING = 1e-12  # differences relative to the values that may come from the or
 
 
 class Doubt(NamedTuple):
-    """What a strategy is told about the noise of the values."""
+    """The noise of the values, as passed to a strategy."""
 
     noisy: bool = False  # whether values are noisy at all
     share: float = 0.0  # g

@@ -85,7 +85,7 @@ def check_alike(kept: Tree, example: Tree, name: str, *, shapes: bool = False) -
     Args:
         kept: The values to check.
         example: Values of the right kinds.
-        name: What they are, for the error.
+        name: Their name in error messages.
         shapes: Whether arrays must have the same shape, not only as many axes.
     """
     if isinstance(example, dict) and isinstance(kept, dict):

@@ -1,4 +1,4 @@
-"""What the recorded runs say about a figure and about the claims, in sentences."""
+"""Sentences that state what the recorded runs show about a figure and the claims."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ HOLDS, DIFFERS, NOT_RUN = "holds", "differs", "not run"
 
 
 class Outcome(NamedTuple):
-    """What was measured in one case."""
+    """The measurements of one case."""
 
     holds: bool | None  # None if it was not measured
     measured: str

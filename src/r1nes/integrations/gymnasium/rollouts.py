@@ -49,7 +49,7 @@ class Rollouts:
 
     Attributes:
         x0: The point to start from: all weights are 0.
-        statistics: Of the observations, if they are normalised.
+        statistics: The statistics of the observations, if these are normalised.
 
     A layer divides its inputs by the root of their number, so that σ₀ = 1 suits every layer. Hidden units are
     tanh. A tanh also maps outputs to the range of a bounded action; the largest output chooses a discrete
