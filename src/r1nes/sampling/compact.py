@@ -6,7 +6,8 @@ applied to the other factor of each product, so that no direction is ever stored
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from r1nes.arrays.compiled import compiled, kernel
 STRIP = 2**11  # columns processed at a time, of which a few rows fit into the L1 cache
 
 
-class ShiftedSequence(NamedTuple):
+@dataclass(slots=True, eq=False)
+class ShiftedSequence:
     """Direction i is ``signs`` times the ``sequence`` from ``starts[i]`` on, modulo the size of ``signs``.
 
     The sequence stands there twice, so that a direction can be read without wrapping around.
@@ -26,23 +28,35 @@ class ShiftedSequence(NamedTuple):
     sequence: Array
     signs: NDArray[np.int8]
     starts: NDArray[np.int64]
+    _projected: tuple[Array, Array] | None = None  # the last V, and YVᵀ: points and sums need the same one
 
     def rows(self) -> Array:
         """Return the directions, one per row."""
         d = self.signs.size
         return np.stack([self.sequence[start : start + d] for start in self.starts]) * self.signs
 
+    def first(self, count: int) -> ShiftedSequence:
+        """Return the first ``count`` directions."""
+        return ShiftedSequence(self.sequence, self.signs, self.starts[:count])
+
     def points(self, mean: Array, B: Array, V: Array, factor: Array, out: Array | None) -> Array:
         """Return μ + B(y + Vᵀ(factor∘Vy)) for each direction y, in ``out`` if given."""
         X = np.empty((self.starts.size, mean.size)) if out is None else out
-        _points.fast(mean, B, V, factor, *self, X)
+        _points.fast(mean, B, V, self._project(V) * factor, self.sequence, self.signs, self.starts, X)
         return X
 
     def weighted_sums(self, V: Array, of_mean: Array, w: Array) -> tuple[Array, Array]:
         """Return Σ w (Vy) y and, with the weights ``of_mean``, Σ y below it; and Σ w y²."""
         rows, squares = np.empty((len(V) + 1, V.shape[1])), np.empty(V.shape[1])
-        _weighted_sums.fast(V, *self, of_mean, w, rows, squares)
+        P = w[:, None] * self._project(V)
+        _weighted_sums.fast(P, self.sequence, self.signs, self.starts, of_mean, w, rows, squares)
         return rows, squares
+
+    def _project(self, V: Array) -> Array:
+        """Return YVᵀ."""
+        if self._projected is None or self._projected[0] is not V:
+            self._projected = V, _products.fast(V, self.sequence, self.signs, self.starts)
+        return self._projected[1]
 
 
 @kernel
@@ -66,10 +80,10 @@ def _project(V: Array, sequence: Array, signs: Any, starts: Any) -> Array:
 
 @kernel
 def _points_of(
-    mean: Array, B: Array, V: Array, factor: Array, sequence: Array, signs: Any, starts: Any, X: Array
+    mean: Array, B: Array, V: Array, P: Array, sequence: Array, signs: Any, starts: Any, X: Array
 ) -> None:
     n, (k, d), period = starts.size, V.shape, signs.size
-    P, scaled = _project(V, sequence, signs, starts) * factor, np.empty((k + 1, STRIP))  # Bv, and Bs
+    scaled = np.empty((k + 1, STRIP))  # Bv, and Bs
     for start in range(0, d, STRIP):
         width = min(STRIP, d - start)
         for j in range(width):
@@ -89,10 +103,9 @@ def _points_of(
 
 @kernel
 def _sums_of(
-    V: Array, sequence: Array, signs: Any, starts: Any, of_mean: Array, w: Array, rows: Array, squares: Array
+    P: Array, sequence: Array, signs: Any, starts: Any, of_mean: Array, w: Array, rows: Array, squares: Array
 ) -> None:
-    n, (k, d), period = starts.size, V.shape, signs.size
-    P = _project(V, sequence, signs, starts)
+    (n, k), d, period = P.shape, squares.size, signs.size
     sums = np.zeros((k + 2, STRIP))
     for start in range(0, d, STRIP):
         width = min(STRIP, d - start)
@@ -101,7 +114,7 @@ def _sums_of(
             at = (starts[i] + start) % period
             y = sequence[at : at + width]
             for m in range(k + 1):
-                weight, total = of_mean[i] if m == k else w[i] * P[i, m], sums[m]
+                weight, total = of_mean[i] if m == k else P[i, m], sums[m]
                 for j in range(width):
                     total[j] += weight * y[j]
             weight, total = w[i], sums[k + 1]
@@ -115,14 +128,19 @@ def _sums_of(
 
 
 @compiled
+def _products(V: Array, sequence: Array, signs: Any, starts: Any) -> Array:
+    return _project(V, sequence, signs, starts)
+
+
+@compiled
 def _points(
-    mean: Array, B: Array, V: Array, factor: Array, sequence: Array, signs: Any, starts: Any, X: Array
+    mean: Array, B: Array, V: Array, P: Array, sequence: Array, signs: Any, starts: Any, X: Array
 ) -> None:
-    _points_of(mean, B, V, factor, sequence, signs, starts, X)
+    _points_of(mean, B, V, P, sequence, signs, starts, X)
 
 
 @compiled
 def _weighted_sums(
-    V: Array, sequence: Array, signs: Any, starts: Any, of_mean: Array, w: Array, rows: Array, squares: Array
+    P: Array, sequence: Array, signs: Any, starts: Any, of_mean: Array, w: Array, rows: Array, squares: Array
 ) -> None:
-    _sums_of(V, sequence, signs, starts, of_mean, w, rows, squares)
+    _sums_of(P, sequence, signs, starts, of_mean, w, rows, squares)

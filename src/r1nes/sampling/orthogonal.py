@@ -74,7 +74,7 @@ def rows_of(noise: Any) -> Any:
 def first_of(noise: Any, count: int) -> Any:
     """Return the noise of the first ``count`` samples."""
     if isinstance(noise, ShiftedSequence):
-        return noise._replace(starts=noise.starts[:count])
+        return noise.first(count)
     if not isinstance(noise, Pairs):
         return noise[:count]
     fresh = len(noise.rows)
