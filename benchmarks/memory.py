@@ -23,7 +23,7 @@ CASES = {
     f"{method}, d = 1e6, n = 20, in (n, d) arrays": (method, 1_000_000, 20, False, 20_000_000)
     for method in ("r1nes", "rknes", "snes")
 } | {
-    f"{method}, streaming, d = 1e7, n = 50, in vectors": (method, 10_000_000, 50, True, 10_000_000)
+    f"{method}, streaming, d = 1e6, n = 50, in vectors": (method, 1_000_000, 50, True, 1_000_000)
     for method in ("r1nes", "rknes", "snes")
 }
 
