@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -22,21 +22,17 @@ from r1nes.arrays import Array
 from r1nes.ranking import median
 from r1nes.reasons import CONVERGED, RUNNING, STATUS, describe, succeeded
 from r1nes.settings import Settings, largest_std
+from r1nes.sharpness import SHRUNK, SLOWER, Sharpness
 from r1nes.strategies import Strategy
 
 UNPROVEN = {"xtol", "ftol", "stagnation", "collapsed"}  # under noise
 OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
-SINCE = ("highest", "widest", "next_mark", "marks", "doubt", "ends", "noise")  # not in the earliest files
+SINCE = ("highest", "ends", "noise")  # not in the earliest files
+SETTLED = {*CONVERGED, "collapsed"}  # reasons that ``sharpness`` may overrule
 SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or d if that is more
 FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
-SHRUNK = 1e-3  # largest standard deviation at which x counts as converged, relative to the widest
 STALLED = 1e-3  # improvement over an era, relative to the distance from the target, that is too slow
 DISTINCT = 0.9  # share of distinct best values in an era, below which it lies on plateaus
-MARKS = 4  # generations a decade of σ apart that are compared
-RESOLVED = 1e3  # rounding errors; values that differ by less say nothing about the objective
-NOISY, SMOOTH = 0.5, 1.5  # powers of σ that the spread of the values follows: 0 for noise, 2 at a minimum
-LOOK = 1e5  # factor by which σ is widened to tell a sharp minimum from a ridge
-MOVED = 5.0  # change of the best value by that, in spreads of a generation's values, that shows a ridge
 
 
 @dataclass(slots=True)
@@ -64,10 +60,7 @@ class Stopping:
     flat: int = 0  # generations of equal values since the last improvement
     condition: float = 1.0
     highest: float = -math.inf  # best value of the worst generation
-    widest: float = 0.0  # largest standard deviation so far (an upper bound, as in ``marks``)
-    next_mark: float = math.inf
-    marks: list[tuple[float, float]] = field(default_factory=list)  # (standard deviation, spread of values)
-    doubt: tuple[float, float] | None = None  # last best value and spread before the check
+    sharpness: Sharpness = field(default_factory=Sharpness)
     noise: float = 0.0  # its share in the variance of the values, if it matters
     ends: dict[str, float] = field(default_factory=dict)  # reasons found in the last generation
     began: float = field(default_factory=time.monotonic)
@@ -91,14 +84,13 @@ class Stopping:
 
     def __post_init__(self) -> None:
         """Set the windows; a distribution adapts its shape within about 30 evaluations per variable."""
-        window = 10 + math.ceil(30 * self.dim / self.popsize)
-        self.bests = deque(maxlen=window)
-        self.era_length = 50 + 3 * window
+        self.bests = deque(maxlen=self._window)
+        self.era_length = 50 + 3 * self._window
         self.largest = largest_std(self.dtype)
 
     def observe(
         self, ranked: Array, generation: int, strategy: Strategy, *, overflows: bool = False
-    ) -> float:
+    ) -> tuple[float, float]:
         """Record the values of a generation, best first, and check the distribution that resulted.
 
         Args:
@@ -108,7 +100,7 @@ class Stopping:
             overflows: Whether it is the one before, because the step could not be computed.
 
         Returns:
-            The factor by which to widen the distribution, to see whether it has really converged; usually 1.
+            The factors by which to widen the distribution, and to multiply its learning rates; usually 1.
         """
         best, worst = float(ranked[0]), float(ranked[-1])
         if best < self.best:
@@ -121,19 +113,23 @@ class Stopping:
         self.era.append(best)
         if len(self.era) % self.era_length == 0:
             self._compare_eras(generation)
-        if generation % max(self.dim, SHAPE_GENERATIONS) == 0:  # it may cost O(d³)
+        eps, is_due = float(np.finfo(self.dtype).eps), generation % max(self.dim, SHAPE_GENERATIONS) == 0
+        if is_due:  # it may cost O(d³)
             self.condition = strategy.condition()
         least, most = strategy.largest_std()
-        if not self.next_mark <= most <= self.widest:
-            self._mark(most, best, worst)
+        self.sharpness.mark(most, best, worst, eps)
         self.ends = self._ends_of_search(strategy, least, most)
+        if is_due and not self.ends and self.sharpness.is_lost(strategy, eps):
+            self.ends = {"collapsed": most}
         if overflows:
             self.ends = {"overflow": strategy.sigma} | self.ends
         if self.noise:
             self.ends = self._under_noise(self.ends)
-        if not CONVERGED.isdisjoint(self.ends):
-            return self._check(worst - best, most)
-        return 1.0
+        return self._checked(strategy, worst - best, most)
+
+    @property
+    def _window(self) -> int:
+        return math.ceil((10 + math.ceil(30 * self.dim / self.popsize)) / SLOWER**self.sharpness.slowings)
 
     @property
     def _has_limit(self) -> bool:
@@ -145,40 +141,23 @@ class Stopping:
         ended = ends.keys() & (UNPROVEN - {"stagnation"} if self._has_limit else UNPROVEN)
         return {"noise": self.noise, **kept} if ended else kept
 
-    def _mark(self, most: float, best: float, worst: float) -> None:
-        """Keep the widest standard deviation, and how far values differ each time it has shrunk tenfold."""
-        self.widest = max(self.widest, most)
-        resolved = RESOLVED * float(np.finfo(self.dtype).eps) * max(abs(best), abs(worst))
-        if most < self.next_mark and worst - best > resolved:  # neither inf nor NaN
-            self.marks = [*self.marks[1 - MARKS :], (most, worst - best)]
-            self.next_mark = most / 10
-
-    def _power(self) -> float:
-        """Return p in spread ∝ σ^p over the last decades of σ; NaN before two of them."""
-        if len(self.marks) < 3:
-            return math.nan
-        (std, spread), *_, (last_std, last_spread) = self.marks
-        return math.log(spread / last_spread) / math.log(std / last_std)
-
-    def _check(self, spread: float, most: float) -> float:
-        """Replace a convergence that cannot be trusted; return the factor by which to look wider.
-
-        At a smooth minimum the spread of the values falls with σ². If it falls with σ, this is a sharp
-        minimum or a ridge with a slope along it. Both look alike until σ is widened once: only on a ridge
-        does the search then end at another value. If the spread does not fall, the values are noise.
-        """
-        power, kept = self._power(), {reason: self.ends[reason] for reason in self.ends.keys() - CONVERGED}
-        if power < NOISY:
+    def _checked(self, strategy: Strategy, spread: float, most: float) -> tuple[float, float]:
+        """Replace a convergence that cannot be trusted; return how to look further, as ``observe`` does."""
+        if SETTLED.isdisjoint(self.ends):
+            return 1.0, 1.0
+        kept = {reason: value for reason, value in self.ends.items() if reason not in SETTLED}
+        further = self.sharpness.further(
+            self.bests[-1], spread, most, strategy, has_target=self.ftarget is not None, is_over=bool(kept)
+        )
+        if further is None:
             self.ends = {"collapsed": most, **kept}
-        elif self.doubt is not None:
-            before, unit = self.doubt
-            if abs(self.bests[-1] - before) > MOVED * unit:
-                self.ends = {"collapsed": most, **kept}
-        elif power < SMOOTH and self.ftarget is None and not kept and self.widest > 10 * most:
-            self.doubt, self.ends = (self.bests[-1], spread), {}
-            self.bests.clear()
-            return min(LOOK, self.widest / most)
-        return 1.0
+            return 1.0, 1.0
+        if further[0] > 1:  # the run goes on, from where it is
+            self.ends, self.era_median = {}, math.nan
+            self.bests = deque(maxlen=self._window)
+            self.era.clear()
+            self.era_length = math.ceil(self.era_length / further[1])
+        return further
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
@@ -234,7 +213,7 @@ class Stopping:
                 stop["xtol"] = largest_std
             if not largest_std < self.largest:
                 stop["sigma_overflow"] = largest_std
-        if most <= SHRUNK * self.widest and self.ftol > 0 and len(self.bests) == self.bests.maxlen:
+        if most <= SHRUNK * self.sharpness.widest and self.ftol > 0 and len(self.bests) == self.bests.maxlen:
             tolerance = self.ftol * (seen := self._range())
             differs = abs(self.bests[-1] - self.bests[0]) > tolerance  # cheaper than comparing all values
             if not differs and (spread := max(self.bests) - min(self.bests)) <= tolerance:
@@ -250,13 +229,16 @@ class Stopping:
     def state(self) -> dict[str, Any]:
         """Return the state that ``restore`` takes, including the time elapsed."""
         observed = {name: getattr(self, name) for name in (*OBSERVED, *SINCE)}
+        observed |= asdict(self.sharpness)
         return observed | {"bests": list(self.bests), "era": list(self.era), "seconds": self.seconds()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore ``state``."""
         for name in (*OBSERVED, *(name for name in SINCE if name in state)):
             setattr(self, name, state[name])
-        self.bests.extend(state["bests"])
+        names = {each.name for each in fields(Sharpness)} & state.keys()  # the earliest files have none
+        self.sharpness = Sharpness(**{name: state[name] for name in names})
+        self.bests = deque(state["bests"], maxlen=self._window)
         self.era.extend(state["era"])
         self.began = time.monotonic() - state["seconds"]
         if "highest" not in state:  # an earlier version wrote the file

@@ -50,7 +50,7 @@ MUTANTS = [
         ("nfev + self.popsize > self.max_evals", "nfev + self.popsize >= self.max_evals"),
         ("nfev + self.popsize > self.max_evals", "nfev > self.max_evals"),
         ("self.best == -math.inf", "False"),
-        ("most <= SHRUNK * self.widest and self.ftol > 0", "self.ftol > 0"),
+        ("most <= SHRUNK * self.sharpness.widest and self.ftol > 0", "self.ftol > 0"),
         ("if is_stagnant and repeats and 2 * len(self.era) < generation", "if False"),
         ("STALLED * (middle - self.ftarget)", "0.0"),
         ("self.seconds() >= self.max_seconds", "False"),

@@ -224,6 +224,11 @@ class RankKGaussian(Strategy):
         state = state._replace(B=state.B / factor, log_sigma=state.log_sigma - math.log(factor))
         return replace(self, state=state)
 
+    def slowed(self, factor: float) -> Self:
+        """Return the same distribution, with all learning rates multiplied by ``factor``."""
+        mean, sigma, layer, base = self.relative
+        return replace(self, relative=(factor * mean, factor * sigma, factor * layer, factor * base))
+
     @property
     def sigma(self) -> float:
         """The geometric mean of B's singular values."""

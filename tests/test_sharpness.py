@@ -1,0 +1,105 @@
+"""What follows from how the spread of the values shrinks with σ."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from r1nes import Optimizer
+from r1nes.bench.functions.problems import problem
+from r1nes.sharpness import LOOK, SHRUNK, SLOWER, SLOWINGS, Sharpness
+
+SLOW: Any = SimpleNamespace(slowed=lambda _: object())  # a strategy with learning rates
+FIXED: Any = SimpleNamespace()  # and one without
+FIXED.slowed = lambda _: FIXED
+
+
+def shrunk_to(std: float, power: float, **options: Any) -> Sharpness:
+    """Return what was seen while the standard deviation shrank from 1 to ``std``, and the spread with it."""
+    sharpness = Sharpness(**options)
+    while sharpness.widest == 0 or sharpness.marks[-1][0] > 1.01 * std:
+        most = 1.0 if not sharpness.marks else sharpness.marks[-1][0] / 10.1
+        sharpness.mark(most, 0.0, most**power, 1e-16)
+    return sharpness
+
+
+def further(
+    sharpness: Sharpness, best: float, *, strategy: Any = SLOW, has_target: bool = True, is_over: bool = False
+) -> tuple[float, float] | None:
+    return sharpness.further(best, 1e-9, 1e-9, strategy, has_target=has_target, is_over=is_over)
+
+
+@pytest.mark.parametrize("power", [0.8, 1.0, 2.0, 3.0])
+def test_the_power_of_the_spread_is_found(power: float) -> None:
+    assert shrunk_to(1e-9, power).power() == pytest.approx(power)
+
+
+def test_a_smooth_minimum_needs_no_check() -> None:
+    assert further(shrunk_to(1e-9, 2.0), 1.0) == (1, 1)
+
+
+def test_noise_has_no_minimum() -> None:
+    assert further(shrunk_to(1e-9, 0.1), 1.0) is None
+
+
+def test_a_sharp_minimum_is_trusted_once_a_wider_search_has_confirmed_it() -> None:
+    sharpness = shrunk_to(1e-9, 1.0)
+    assert further(sharpness, 1.0) == (LOOK, 1)
+    assert further(sharpness, 1 + 4e-9) == (1, 1)
+
+
+def test_a_ridge_slows_the_rates_three_times_and_is_then_a_collapse() -> None:
+    sharpness = shrunk_to(1e-9, 1.0)
+    for number in range(SLOWINGS):
+        assert further(sharpness, 1.0) == (LOOK, 1)
+        assert further(sharpness, 0.9) == (SHRUNK * sharpness.widest / 1e-9, SLOWER)
+        assert sharpness.slowings == number + 1
+        assert np.isnan(sharpness.power())  # it is measured again
+        sharpness = shrunk_to(1e-9, 1.0, slowings=sharpness.slowings)
+    assert further(sharpness, 1.0, has_target=False) == (LOOK, 1)
+    assert further(sharpness, 0.9, has_target=False) is None
+
+
+@pytest.mark.parametrize("options", [{"is_restarted": True}, {}])
+def test_rates_that_cannot_or_need_not_fall_are_left_alone(options: dict[str, Any]) -> None:
+    """With a target, such a run need not be checked at all: it is no success."""
+    strategy = SLOW if options else FIXED
+    assert further(shrunk_to(1e-9, 1.0, **options), 1.0, strategy=strategy) == (1, 1)
+    sharpness = shrunk_to(1e-9, 1.0, **options)
+    assert further(sharpness, 1.0, strategy=strategy, has_target=False) == (LOOK, 1)
+    assert further(sharpness, 0.9, strategy=strategy, has_target=False) is None
+
+
+def test_a_run_that_is_over_is_not_continued() -> None:
+    assert further(shrunk_to(1e-9, 1.0), 1.0, is_over=True) == (1, 1)
+
+
+def test_steps_below_the_spacing_of_numbers_are_lost() -> None:
+    mean, ridge = np.array([4.0, -1.0]), shrunk_to(1e-9, 1.0)
+
+    def lost(sharpness: Sharpness, sigma: float) -> bool:
+        return sharpness.is_lost(SimpleNamespace(**vars(SLOW) | {"sigma": sigma, "mean": mean}), 2.2e-16)  # type: ignore[arg-type]
+
+    assert lost(ridge, 8e-16)
+    assert not lost(ridge, 1e-15)
+    assert not lost(shrunk_to(1e-9, 2.0), 8e-16)
+
+
+def test_slower_rates_survive_a_checkpoint(tmp_path: Any) -> None:
+    fun, x0 = problem("f13", 16, 33).formula, np.random.default_rng([16, 33]).uniform(-4, 4, 16)
+    whole, parts = (Optimizer(x0, 2.0, rng=33, ftarget=1e-8) for _ in range(2))
+    while not whole.stop():
+        for optimizer in (whole, parts):
+            X = optimizer.ask()
+            optimizer.tell(X, fun(X))
+        if whole.generation % 20 == 0:
+            parts.save(tmp_path / "run")
+            parts = Optimizer.load(tmp_path / "run")
+    assert parts.stop() == whole.stop()
+    assert list(whole.stop()) == ["ftarget"]
+    assert parts._stopping.sharpness == whole._stopping.sharpness
+    assert whole._stopping.sharpness.slowings > 0
+    assert parts.strategy.mean.tobytes() == whole.strategy.mean.tobytes()
