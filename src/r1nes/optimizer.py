@@ -158,9 +158,7 @@ class Optimizer:
             is_blank = self.counts.finish_generation(points, told, first, ranked)
             self._stopping.noise = probing.share if probing.doubt_begins else 0.0
             observed = ranked, self.counts.generation, self.strategy
-            factor, rate = self._stopping.observe(*observed, overflows=step is None)
-        if factor > 1:
-            self.strategy = self.strategy.widened(factor).slowed(rate)
+            self.strategy = self._stopping.observe(*observed, overflows=step is None)
         if is_blank:
             raise only_nan(self.popsize, self.strategy.sigma)
 
@@ -237,8 +235,7 @@ class Optimizer:
     def inherit(self, ended: Optimizer) -> None:
         """Take over the counts, the best point and the clock of a run that ``ended``."""
         self.counts.continue_from(ended.counts)
-        self._stopping.began = ended._stopping.began
-        self._stopping.sharpness.is_restarted = True
+        self._stopping.follow(ended._stopping)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything the run depends on to one file, atomically."""

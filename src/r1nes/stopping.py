@@ -90,7 +90,7 @@ class Stopping:
 
     def observe(
         self, ranked: Array, generation: int, strategy: Strategy, *, overflows: bool = False
-    ) -> tuple[float, float]:
+    ) -> Strategy:
         """Record the values of a generation, best first, and check the distribution that resulted.
 
         Args:
@@ -100,7 +100,7 @@ class Stopping:
             overflows: Whether it is the one before, because the step could not be computed.
 
         Returns:
-            The factors by which to widen the distribution, and to multiply its learning rates; usually 1.
+            The distribution to continue with: another one where a convergence has to be checked.
         """
         best, worst = float(ranked[0]), float(ranked[-1])
         if best < self.best:
@@ -141,23 +141,24 @@ class Stopping:
         ended = ends.keys() & (UNPROVEN - {"stagnation"} if self._has_limit else UNPROVEN)
         return {"noise": self.noise, **kept} if ended else kept
 
-    def _checked(self, strategy: Strategy, spread: float, most: float) -> tuple[float, float]:
-        """Replace a convergence that cannot be trusted; return how to look further, as ``observe`` does."""
+    def _checked(self, strategy: Strategy, spread: float, most: float) -> Strategy:
+        """Replace a convergence that cannot be trusted; return the distribution to continue with."""
         if SETTLED.isdisjoint(self.ends):
-            return 1.0, 1.0
+            return strategy
         kept = {reason: value for reason, value in self.ends.items() if reason not in SETTLED}
         further = self.sharpness.further(
             self.bests[-1], spread, most, strategy, has_target=self.ftarget is not None, is_over=bool(kept)
         )
         if further is None:
             self.ends = {"collapsed": most, **kept}
-            return 1.0, 1.0
-        if further[0] > 1:  # the run goes on, from where it is
-            self.ends, self.era_median = {}, math.nan
-            self.bests = deque(maxlen=self._window)
-            self.era.clear()
-            self.era_length = math.ceil(self.era_length / further[1])
-        return further
+        if further is None or further[0] == 1:
+            return strategy
+        wider, slower = further
+        self.ends, self.era_median = {}, math.nan
+        self.bests = deque(maxlen=self._window)
+        self.era.clear()
+        self.era_length = math.ceil(self.era_length / slower)
+        return strategy.widened(wider).slowed(slower)
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
@@ -243,6 +244,10 @@ class Stopping:
         self.began = time.monotonic() - state["seconds"]
         if "highest" not in state:  # an earlier version wrote the file
             self.highest = max(filter(math.isfinite, [*self.bests, *self.era]), default=-math.inf)
+
+    def follow(self, ended: Stopping) -> None:
+        """Take over the clock of the run that ``ended`` before this one, in the same search."""
+        self.began, self.sharpness.is_restarted = ended.began, True
 
     def seconds(self) -> float:
         """Return how long the run has taken so far."""
