@@ -7,7 +7,7 @@ import math
 MESSAGES = {
     "ftarget": "The target value was reached",
     "xtol": "The largest standard deviation is below xtol",
-    "ftol": "The best values of recent generations differ by no more than ftol, relative to all values seen",
+    "ftol": "The best values of recent generations differ by at most ftol times the range of values seen",
     "flat": "Every point of many generations had the same value, although the search was widened",
     "max_evals": "Another generation would exceed max_evals",
     "max_seconds": "The time limit was reached",

@@ -18,7 +18,7 @@ ROOMS = {
     "Files and processes": files_and_processes,
 }
 INTRODUCTION = """\
-# What is promised when something goes wrong
+# Faults and guarantees
 
 Each row is a test: the fault is provoked and the promise checked, with warnings as errors. In the calls, `f`
 is x ↦ ‖x‖². [Evaluations that fail](failures.md) explains what to do.
