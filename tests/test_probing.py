@@ -168,17 +168,17 @@ def test_no_stretch_exceeds_three_first_step_sizes_under_noise(base: str) -> Non
     assert reached > 0
 
 
-@pytest.mark.parametrize("d", [4, 300])
+@pytest.mark.parametrize(("d", "signal"), [(4, 0.1), (300, 0.1), (300, 0.0)])
 @pytest.mark.parametrize("doubt", [Doubt(True, 1.0), Doubt(True, 0.4, 0.7), Doubt(True, 0.9, 0.0, 0.5)])
-def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> None:
+def test_rates_follow_the_signal_as_the_equations_say(d: int, signal: float, doubt: Doubt) -> None:
     rng = np.random.default_rng(1)
     pace = Pace(0.0, np.zeros(d), np.zeros(d), doubt=tuple(doubt))
     E, V, eta, log_sigma, average = np.zeros(d), 0.0, 1.0, -0.2, np.zeros(d)
     mu = 1 / (0.2 + 1 / 10)
     b = min(0.1, 0.5 * (mu + 2) / (d + mu + 5))
-    alpha = 1.4 * min(1, 3 * mu / d)
-    for _ in range(60):
-        s, mean = rng.standard_normal(d) + 0.1, rng.standard_normal(d)
+    alpha, least = 1.4 * min(1, 3 * mu / d), 0.12 * max(0, 1 - 12 * mu / d)
+    for _ in range(200):
+        s, mean = rng.standard_normal(d) + signal, rng.standard_normal(d)
         pace, change = followed(pace, s, mean, log_sigma, mu, (mu + 2) / (d + mu + 5), "numpy")
         E, V = (1 - b) * E + b * s, (1 - b) * V + b * sum(s**2)
         snr = (sum(E**2) - b / (2 - b) * V) / (V - sum(E**2))
@@ -186,12 +186,24 @@ def test_rates_follow_the_signal_as_the_equations_say(d: int, doubt: Doubt) -> N
         follow = np.clip(snr / (alpha * eta) - 1, doubt.improving - 1, 1)
         most = max(b, 0.06)
         step = (1 - g) * min(0.1 * math.sqrt(eta), most) + g * min(0.1 * eta, most) * follow
-        eta = min(1.0, eta * math.exp(step))
+        eta = max(least, min(1.0, eta * math.exp(step)))
         assert change == pytest.approx((1.5 if log_sigma < 0 else 0.25) * math.log(old / eta))
         average = mean if eta == 1 else average + 0.1 * eta * (mean - average)
         assert pace.eta == pytest.approx(eta)
         np.testing.assert_allclose(pace.average, average)
         log_sigma += change
+    assert (eta == pytest.approx(least)) == (signal == 0 and doubt == Doubt(True, 1.0))
+
+
+@pytest.mark.parametrize(("is_blind", "least"), [(False, 0.12), (True, 0.0)])
+def test_rates_fall_further_among_many_minima_or_with_enough_points(is_blind: bool, least: float) -> None:
+    doubt, rng = Doubt(True, 1.0, is_blind=is_blind), np.random.default_rng(1)
+    for d, mu in ((3000, 5.0), (50, 5.0)):
+        pace = Pace(0.0, np.zeros(d), np.zeros(d), eta=0.125, doubt=tuple(doubt))
+        for _ in range(200):
+            pace, _ = followed(pace, rng.standard_normal(d), np.zeros(d), 0.0, mu, mu / d, "numpy")
+        limit = least * max(0, 1 - 12 * mu / d)
+        assert pace.eta == pytest.approx(limit) if limit else pace.eta < 0.1
 
 
 @pytest.mark.parametrize("base", ["diagonal", "full"])

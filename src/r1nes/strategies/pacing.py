@@ -8,11 +8,17 @@ rates should follow the signal-to-noise ratio of s = Σ w y, the whitened step o
     log η ← log η + (1 − g') min(0.1 √η, γ) + g' min(0.1 η, γ) clip(SNR/(αη) − 1, i − 1, 1)     (14)
     log σ ← log σ + κ log(η_old/η_new),   κ = 3/2 while σ < σ₀, ¼ beyond                        (15)
 
-with α = 1.4 min(1, 3μ_eff/d), γ = max(β, 0.06), g' = g (1 − worsening), i = improving, and η ≤ 1. In many
-dimensions β alone is so small that η would take thousands of generations to fall. The mean learns at the rate
-η; σ, the layer and the base at min(1, 2η). A wider distribution with a slower mean takes steps of the same
-length, but sees larger differences between values: by (15) the search widens until it sees more than noise.
-The mean then wanders around the optimum, and its average is nearer to it than the last one:
+with α = 1.4 r, r = min(1, 3μ_eff/d), γ = max(β, 0.06), g' = g (1 − worsening), i = improving, and η ≤ 1. In
+many dimensions β alone is so small that η would take thousands of generations to fall. Then r, the share of
+the directions that a generation informs about, is small too: steps hardly have directions in common, so that
+their SNR is near 0 although the mean improves. So unless rates adapt without noise, η does not fall below
+
+    0.12 max(0, 1 − 4r)                                                                         (18)
+
+The mean learns at the rate η; σ, the layer and the base at min(1, 2η). A wider distribution with a slower
+mean takes steps of the same length, but sees larger differences between values: by (15) the search widens
+until it sees more than noise. The mean then wanders around the optimum, and its average is nearer to it than
+the last one:
 
     μ̄ ← μ̄ + 0.1 η (μ − μ̄) while η < 1, else μ                                                  (16)
 
@@ -21,8 +27,8 @@ noise no stretch makes the distribution wider than three times σ₀:
 
     a ≤ max(e^0.1, 3σ₀/σ)                                                                       (17)
 
-On values that are pure luck, η falls like the inverse of the generation's number, and σ rises with its
-fourth root.
+On values that are pure luck, η falls like the inverse of the generation's number, down to (18), and σ rises
+with its fourth root.
 
 ``rank_k.rates.slowed`` has the rates that follow from η.
 """
@@ -39,6 +45,7 @@ from r1nes.probing import Doubt
 TINY = 1e-37  # replaces a divisor of 0
 SPEED = 0.1  # the fastest change of log η per generation
 SLOWEST = 0.06  # γ: the limit of that change in many dimensions
+SUFFICIENT = 0.12  # η in very many dimensions does not fall below this
 LONGEST = 3.0  # standard deviation along a direction that grows under noise, in units of σ₀
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
@@ -85,13 +92,16 @@ def followed(
     d, eta = len(pace.E), pace.eta
     b = min(0.1, 0.5 * c_sigma)
     E, V, snr = signal.of(library)(pace.E, pace.V, s, b)
-    alpha = STEADY * min(1.0, 3 * mu / d)
-    _, share, improving, worsening, _ = Doubt(*pace.doubt)
+    reach = min(1.0, 3 * mu / d)  # r
+    alpha = STEADY * reach
+    _, share, improving, worsening, is_blind = Doubt(*pace.doubt)
+    least = 0.0 if is_blind else SUFFICIENT * max(0.0, 1 - 4 * reach)
     g = share * (1 - worsening)
     follow = min(1.0, max(improving - 1.0, float(snr) / (alpha * eta) - 1))
     limit = max(b, SLOWEST)
     change = (1 - g) * min(SPEED * math.sqrt(eta), limit) + g * min(SPEED * eta, limit) * follow
     change = min(change, -math.log(eta))  # η ≤ 1
+    change = max(change, math.log(min(1.0, max(least, TINY) / eta)))  # (18)
     kappa = NARROW if log_sigma < pace.first else WIDE
     eta *= math.exp(change)
     average = pace.average + AVERAGED * eta * (mean - pace.average) if eta < 1 else mean
