@@ -46,11 +46,15 @@ test-arrays: $(ARRAYS)/.complete  ## the tests that need PyTorch and JAX, in the
 	$(ARRAYS)/bin/python -m pytest $(PARALLEL) tests/arrays
 	$(ARRAYS)/bin/python -m pytest $(PARALLEL) -m arrays tests/integrations/test_torch.py tests/docs
 
-# Worker processes are traced; numba is off, because compiled code cannot be.
-coverage: setup  ## branch coverage of the package without bench and display
+# Worker processes are traced; numba is off, because compiled code cannot be. What needs PyTorch and JAX is traced
+# in their own environment.
+coverage: setup $(ARRAYS)/.complete  ## branch coverage of the package without bench and display
 	rm -f .coverage .coverage.*
 	PYTHONPATH=tests $(BIN)/coverage run -m pytest -p support.traced $(PARALLEL) $(QUICK) --ignore tests/bench --ignore tests/docs; \
-	tested=$$?; $(BIN)/coverage combine --quiet && $(BIN)/coverage report && exit $$tested
+	tested=$$?; \
+	PYTHONPATH=tests $(ARRAYS)/bin/coverage run -m pytest -p support.traced $(PARALLEL) tests/arrays || tested=$$?; \
+	PYTHONPATH=tests $(ARRAYS)/bin/coverage run -m pytest -p support.traced $(PARALLEL) -m arrays tests/integrations/test_torch.py || tested=$$?; \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report && exit $$tested
 
 mutants: setup  ## whether the tests notice a hundred small mistakes; lists those that survive
 	PYTHONPATH=tests $(BIN)/python -m mutants
@@ -92,7 +96,7 @@ $(BROWSER): $(SETUP)
 
 $(ARRAYS)/.complete: pyproject.toml
 	$(PYTHON) -m venv $(ARRAYS)
-	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 hypothesis pytest pytest-timeout pytest-xdist --editable '.[jax,plot,torch]'
+	$(ARRAYS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 coverage hypothesis pytest pytest-timeout pytest-xdist --editable '.[jax,plot,torch]'
 	touch $@
 
 clean:

@@ -110,6 +110,24 @@ def test_a_lucky_early_point_does_not_look_like_stagnation() -> None:
     assert "stagnation" in optimizer.stop()
 
 
+@pytest.mark.parametrize(("ftarget", "is_too_slow"), [(0.0, True), (990.0, False), (None, False)])
+def test_progress_too_slow_for_the_target_is_stagnation(ftarget: float | None, is_too_slow: bool) -> None:
+    """Within 140 generations the values improve by 0.14: a thousandth of the distance is 1, or 0.01."""
+    optimizer = r1nes.Optimizer(np.zeros(4), 1.0, popsize=6, rng=1, xtol=0, ftol=0, ftarget=ftarget)
+    for generation in range(300):
+        optimizer.tell(optimizer.ask(), 1e3 - 1e-3 * generation + np.arange(6.0))
+    assert ("stagnation" in optimizer.stop()) == is_too_slow
+
+
+@pytest.mark.parametrize("method", ["r1nes", "snes", "xnes"])
+def test_values_that_settle_while_the_distribution_is_wide_are_no_convergence(method: str) -> None:
+    optimizer = r1nes.Optimizer(np.zeros(4), 1.0, method=method, popsize=6, rng=1, ftol=1e-3)
+    for generation, luck in enumerate(np.random.default_rng(2).random((100, 6))):
+        optimizer.tell(optimizer.ask(), luck if generation else 1e6 * luck)
+    assert optimizer.stds.max() > 1
+    assert optimizer.stop() == {}
+
+
 def test_on_a_plateau_stagnation_needs_half_of_the_run() -> None:
     """There the values improve in jumps, so the next improvement may be long in coming."""
     optimizer = r1nes.Optimizer(np.zeros(4), 1.0, popsize=6, rng=1, xtol=0, ftol=0, ftarget=0.0)
