@@ -75,17 +75,17 @@ def test_no_point_begins_after_the_time_with_parallel_workers(workers: Any, is_a
             sleepy,
             np.ones(3),
             popsize=10**4,
-            max_seconds=0.5,
+            max_seconds=1.0,
             workers=executor if workers == "executor" else workers,
             asynchronous=is_asynchronous,
             rng=1,
         )
         seconds = time.monotonic() - began
     assert seconds < 50  # a generation takes 100 s
-    assert result.stop == {"max_seconds": 0.5}
+    assert result.stop == {"max_seconds": 1.0}
     assert result.nit == 0
-    assert 0 < result.nfev < 5000
-    assert result.fun == sphere(result.x) < 3
+    assert result.nfev < 5000  # 0 if processes take longer to start
+    assert result.fun == (sphere(result.x) if result.nfev else np.inf)
 
 
 @pytest.mark.parametrize("settings", [{"timeout": 60}, {"retries": 0}, {}])

@@ -88,8 +88,8 @@ def test_no_point_begins_after_the_time_on_a_cluster(engine: str, safe: tuple[Cl
         )
     assert ended.stop == {"max_seconds": 1.0}
     assert ended.nit == 0
-    assert 0 < ended.nfev < 5000  # a generation takes 25 s
-    assert ended.fun == rosenbrock_slowly(ended.x)
+    assert ended.nfev < 5000  # a generation takes 25 s; 0 if the connection takes longer
+    assert ended.fun == (rosenbrock_slowly(ended.x) if ended.nfev else np.inf)
 
 
 def only_evaluate(x: Array, evaluations: int) -> None:

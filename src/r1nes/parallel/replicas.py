@@ -191,6 +191,7 @@ class _Driver:
         if not held:  # not scattered yet, or the worker that held it has crashed
             method = self._search.settings.algorithm  # the state cannot hold a class of the user's own
             content = self._snapshot, self._snapshot_step, self._objective, method
+            # to one worker: the others fetch it from each other when they need it
             self._scattered = client.scatter([content], hash=False)[0]
         return self._scattered
 
