@@ -101,7 +101,7 @@ def test_long_runs_and_infinite_values_can_be_drawn(tmp_path: Path) -> None:
         calls += 1
         return math.inf if calls % 7 == 0 else float(rosenbrock(x)) - 100 * calls
 
-    result = r1nes.minimize(falling, np.zeros(10), popsize=2, max_evals=4000, xtol=0, rng=1)
+    result = r1nes.minimize(falling, np.zeros(10), method="snes", popsize=2, max_evals=4000, xtol=0, rng=1)
     values = panels(result)["Values"]
     best = curve(values, "best so far")
     assert best.size <= 1500 < result.nit
