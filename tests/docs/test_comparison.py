@@ -7,8 +7,7 @@ from pathlib import Path
 
 from r1nes.bench.analysis.comparison import markdown
 from r1nes.bench.analysis.statistics import summarize
-from r1nes.bench.runner.grid import cell_of, grid
-from r1nes.bench.runner.records import read_records
+from r1nes.bench.runner.grid import grid, recorded
 from r1nes.cli.main import _parser
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +19,6 @@ def test_the_comparison_is_that_of_its_command_and_records() -> None:
     assert command
     options = _parser().parse_args(command[1].split())
     cells = grid(options.methods, options.functions, options.dims, options.trials, options.budget)
-    found = {cell_of(record): record for record in read_records(ROOT / "results/comparison/records.jsonl")}
-    table = markdown(summarize(found[cell] for cell in cells))
+    table = markdown(summarize(recorded(cells, ROOT / "results/comparison/records.jsonl")))
     assert table in page
     assert table == (ROOT / "results" / "comparison" / "comparison.md").read_text()

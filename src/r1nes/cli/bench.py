@@ -65,6 +65,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("bench"), help="The output folder. (default: %(default)s)"
     )
+    parser.add_argument("--no-run", action="store_true", help="Show the recorded runs without new ones.")
     parser.set_defaults(run=run)
 
 
@@ -85,9 +86,13 @@ def run(options: argparse.Namespace) -> int:
             options.budget,
             options.restarts,
         )
-    records, failures = runner.run(cells, options.out / "records.jsonl", jobs=options.jobs)
+    path = options.out / "records.jsonl"
+    records, failures = (
+        (runner.recorded(cells, path), {}) if options.no_run else runner.run(cells, path, jobs=options.jobs)
+    )
     complaints = [f"{cell} failed: {trace.strip().splitlines()[-1]}" for cell, trace in failures.items()]
-    if missing := len(cells) - len(records) - len(failures):
+    missing = len(cells) - len(records) - len(failures)
+    if missing and not options.no_run:
         complaints.append(f"interrupted, {missing} runs are missing; repeat the command to resume")
     if options.targets:
         print(targets.table(records))

@@ -87,6 +87,18 @@ def test_the_command_runs_only_missing_runs(tmp_path: Path, capsys: pytest.Captu
     assert (tmp_path / "records.jsonl").read_text().startswith(first)
     assert "2/2" in capsys.readouterr().out
     assert (tmp_path / "comparison.png").exists()
+    (tmp_path / "comparison.png").unlink()
+    recorded = (tmp_path / "records.jsonl").read_text()
+    assert main([*command, "--trials", "3", "--no-run"]) == 0
+    assert (tmp_path / "records.jsonl").read_text() == recorded
+    assert "2/2" in capsys.readouterr().out
+    assert (tmp_path / "comparison.png").exists()
+
+
+def test_the_table_counts_runs_where_they_differ_or_failed() -> None:
+    given = {"a": summary(10.0), "b": replace(summary(20.0, 1), runs=1), "c": summary(30.0, 2)}
+    row = markdown({(name, "f1", 8): entry for name, entry in given.items()}).splitlines()[-1]
+    assert row.endswith("| **10** | 20 1/1 | 30 2/3 |")
 
 
 @pytest.mark.parametrize("wrong", [["--methods", "nes"], ["--functions", "f3"], ["--dims", "1"]])

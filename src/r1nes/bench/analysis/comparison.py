@@ -62,27 +62,32 @@ def aligned(rows: list[list[str]]) -> Iterable[str]:
 
 
 def markdown(summaries: Summaries) -> str:
-    """Return the table in Markdown, without times: bold where a method is best, solved runs unless all."""
+    """Return the table in Markdown, without times; the best entry of a row is bold.
+
+    Solved runs and all runs are given where some failed, or where another method of the row has more runs.
+    """
     methods = list(dict.fromkeys(method for method, _, _ in summaries))
     lines = [f"| function | d | {' | '.join(methods)} |", "|---|" + "---|" * (1 + len(methods))]
     shown = ""
     for function, dim in dict.fromkeys((function, dim) for _, function, dim in summaries):
         row = [summaries.get((method, function, dim)) for method in methods]
         order = [(entry.median, entry.precision) if entry else (math.inf, math.inf) for entry in row]
-        cells = [_cell(entry, rank == min(order)) for entry, rank in zip(row, order, strict=True)]
+        most = max(entry.runs for entry in row if entry)
+        cells = [_cell(entry, rank == min(order), most) for entry, rank in zip(row, order, strict=True)]
         name = titled(function)
         lines.append(f"| {name if name != shown else ''} | {dim} | {' | '.join(cells)} |")
         shown = name
     return "\n".join(lines) + "\n"
 
 
-def _cell(summary: Summary | None, is_best: bool) -> str:
+def _cell(summary: Summary | None, is_best: bool, most: int) -> str:
     if summary is None:
         return ""
     solved = math.isfinite(summary.median)
     number = f"{summary.median:,.0f}" if solved else f"({summary.precision:.2g})"
     number = f"**{number}**" if is_best else number
-    return number if summary.solved in (0, summary.runs) else f"{number} {summary.solved}/{summary.runs}"
+    is_plain = summary.solved in (0, summary.runs) and summary.runs == most
+    return number if is_plain else f"{number} {summary.solved}/{summary.runs}"
 
 
 class Look(NamedTuple):

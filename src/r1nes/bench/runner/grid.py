@@ -105,8 +105,13 @@ def run(
                 else:
                     records.append(outcome)
                 advance(_cost(cell), str(cell))
-        found = {cell_of(record): record for record in read_records(path)}
-    return [found[cell] for cell in cells if cell in found], failures
+    return recorded(cells, path), failures
+
+
+def recorded(cells: Iterable[Cell], path: Path) -> list[Record]:
+    """Return the records of ``cells`` in the file ``path``, in the order of the cells."""
+    found = {cell_of(record): record for record in read_records(path)}
+    return [found[cell] for cell in cells if cell in found]
 
 
 def _known(what: str, names: Iterable[str], known: list[str]) -> None:
