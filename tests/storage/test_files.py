@@ -231,6 +231,25 @@ class TestLock:
         assert "BlockingIOError" in second.stderr
         assert not path.exists()
 
+    def test_a_lock_that_its_owner_has_just_deleted_is_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is deleted between opening and locking, so that others would lock a new one."""
+        lock_descriptor, deleted = files.lock_descriptor, list[Path]()
+
+        def too_late(descriptor: int, path: Path) -> None:
+            if not deleted:
+                deleted.extend(tmp_path.iterdir())
+                deleted[0].unlink()
+            lock_descriptor(descriptor, path)
+
+        monkeypatch.setattr(files, "lock_descriptor", too_late)
+        monkeypatch.setattr(files, "PATIENCE", 0.05)
+        with locked(tmp_path / "f"):
+            with pytest.raises(BlockingIOError), locked(tmp_path / "f"):
+                raise AssertionError
+            assert deleted == list(tmp_path.iterdir())
+
     def test_of_many_that_compete_one_has_it_at_a_time(self, tmp_path: Path) -> None:
         """Those that end delete the lock; those that wait must not lock the deleted one."""
         inside, most, entered = 0, 0, 0
