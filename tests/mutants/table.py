@@ -94,7 +94,7 @@ MUTANTS = [
         ("if int(version) not in READABLE", "if False"),
         ("if dtype in DTYPES", "if True"),
         ("if len(content) > LARGEST", "if False"),
-        ('newbyteorder("<"), order="C"', 'newbyteorder("<"), order="F"'),
+        ("little.tobytes()", 'little.tobytes("F")'),
     ),
     *of(
         "storage/run_file.py",

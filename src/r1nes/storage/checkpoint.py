@@ -125,7 +125,7 @@ def _plain(tree: Tree, data: bytearray) -> Any:
 
 def _stored(values: np.ndarray[Any, Any], data: bytearray) -> list[Any]:
     """Append the array to ``data`` and return its representation in the JSON tree."""
-    little = values.astype(values.dtype.newbyteorder("<"), order="C")
+    little = values.astype(values.dtype.newbyteorder("<"))
     if little.dtype.str not in DTYPES:
         raise TypeError(f"arrays in a checkpoint must be of dtype {', '.join(DTYPES)}, got {values.dtype}")
     offset = len(data)
