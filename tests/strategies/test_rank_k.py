@@ -20,7 +20,7 @@ from r1nes.strategies.rank_k import RkNES
 from r1nes.strategies.rank_k import step as texts
 from r1nes.strategies.rank_k.rates import PACE, Rates, State, rates_of, slots_of
 from r1nes.strategies.rank_k.strategy import RankKGaussian
-from r1nes.strategies.rank_k.tiles import advance_in_tiles
+from r1nes.strategies.rank_k.tiles import Moments, advance_in_tiles
 from support import oracles
 from support.functions import rosenbrock
 
@@ -180,6 +180,16 @@ def test_points_have_the_covariance_of_the_parameters(base: str, d: int, popsize
     expected = BM @ BM.T
     np.testing.assert_allclose(strategy.cov(), expected, atol=1e-12 * abs(expected).max())
     np.testing.assert_allclose(strategy.stds(), np.sqrt(np.diag(expected)), rtol=1e-10)
+
+
+def test_a_scale_changes_by_a_factor_of_e_at_most_in_one_step() -> None:
+    d, start = 50, RkNES(base="diagonal").start(np.zeros(50), 1.0, np.random.default_rng(1))
+    sure = replace(start, state=start.state._replace(e_diagonal=50.0))
+    squares = np.zeros(d)
+    squares[:2] = 1000.0, -1000.0
+    rows = np.zeros((len(start.state.V) + 1, d))
+    B = sure.step(Moments(rows, squares, w_power=0.3, power=0.3, n=18)).state.B
+    np.testing.assert_allclose([B.max() / B[2], B[2] / B.min()], math.e, rtol=0.01)
 
 
 def test_directions_in_compact_form_give_the_same_points_and_sums() -> None:

@@ -124,7 +124,7 @@ def measure(V: Array, p: Array, q: Array, s: Array, g: Array, past: Array, rates
 
 
 @one_text
-def aim(a: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rates) -> Any:
+def aim(a: Array, e: float, age: int, d: int, sums: Any, w_power: float, rates: Rates) -> Any:
     """Return e and h of the diagonal, the growth of log σ, and how ``combine`` adds V to the paths."""
     p_power, trace, of_past, agreement, past_power, along_s, along_q = sums
     excess = sqrt(p_power) / rates.expected
@@ -134,18 +134,18 @@ def aim(a: Array, e: float, age: int, d: int, sums: Any, luck: float, rates: Rat
     along = rates.keep_q * along_q + gain * walked
     along_y = along / a
     agreement, past_power = agreement - trace * of_past / d, past_power - of_past * of_past / d
-    e, h = gate(e, agreement, past_power, luck * 2 * (d - 1) / (d + 2), rates.memory)
+    e, h = gate(e, agreement, past_power, w_power * 2 * (d - 1) / (d + 2), rates.memory)
     return e, h, growth, gain, (walked - along_s, along_y - along, along_y / rates.mu)
 
 
 @one_text
-def agree(s: Array, e: float, Y: Array, w: Array, sums: Any, luck: float, rates: Rates) -> Any:
+def agree(s: Array, e: float, Y: Array, w: Array, sums: Any, w_power: float, rates: Rates) -> Any:
     """Return the next s, and e and h of the part off the diagonal: (10)."""
     b, d = rates.memory, Y.shape[1]
     after = add_product((1 - b) * s, Y.T, (b * w)[:, None] * Y)
     power = number(dot(s.ravel(), s.ravel()))
     agreement = (number(dot(after.ravel(), s.ravel())) - (1 - b) * power) / b - sums[3]
-    e, h = gate(e, agreement, 2 * (power - sums[4]), luck * d / (d + 2), b)
+    e, h = gate(e, agreement, 2 * (power - sums[4]), w_power * d / (d + 2), b)
     return after, e, h
 
 
@@ -229,15 +229,15 @@ def learn(B: Array, V: Array, a: Array, q: Array, Y: Array, w: Array, rate: floa
 
 
 @one_text
-def advance(state: State, sums: Array, g: Array, Y: Any, w: Any, luck: float, rates: Rates,
+def advance(state: State, sums: Array, g: Array, Y: Any, w: Any, w_power: float, rates: Rates,
             slots: Slots) -> Any:  # fmt: skip
     """Return the next state, given sums over the samples; Y and w are the samples if the base is full."""
     mean, B, V, a, q, p, past, past_full, e, e_full, log_sigma, age = state
     d, h_full = g.shape[0], 0.0
     p, past, measured = measure(V, p, q, sums[-1], g, past, rates)
-    e, h, growth, gain, of_V = aim(a, e, age, d, measured, luck, rates)
+    e, h, growth, gain, of_V = aim(a, e, age, d, measured, w_power, rates)
     if Y is not None:
-        past_full, e_full, h_full = agree(past_full, e_full, Y, w, measured, luck, rates)
+        past_full, e_full, h_full = agree(past_full, e_full, Y, w, measured, w_power, rates)
     ahead, q, y, W, products = combine(V, sums, q, gain, of_V, rates)
     a, change, coefficients = decide(a, products, measured[1], growth, h, h_full, d, rates, slots)
     rate = 0.5 * rates.full * h_full

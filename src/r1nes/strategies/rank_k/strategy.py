@@ -168,7 +168,7 @@ class RankKGaussian(Strategy):
         is_tiled = len(self.mean) > LARGEST_WHOLE and library_of(self.mean) == "numpy"
         text = advance_in_tiles() if is_tiled else advance.of(self._library)
         stepped = self._next(
-            text(self.state, moments.rows, moments.squares, None, None, moments.luck, *constants)
+            text(self.state, moments.rows, moments.squares, None, None, moments.w_power, *constants)
         )
         weights = moments.power, moments.total, moments.n
         return stepped.paced(moments.rows[-1], *weights) if self.pace.is_adapted else stepped

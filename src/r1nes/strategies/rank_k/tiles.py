@@ -22,7 +22,7 @@ class Moments(NamedTuple):
 
     rows: Any = 0.0  # PᵀWY and Σ w y, (k + 1, d)
     squares: Any = 0.0  # Σ w y²
-    luck: float = 0.0  # Σ w² of the covariance's weights, one per direction
+    w_power: float = 0.0  # Σ w² of the covariance's weights, one per direction
     power: float = 0.0  # Σ w² of the mean's
     total: float = 0.0  # Σ w of the covariance's
     n: int = 0  # samples
