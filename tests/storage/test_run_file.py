@@ -18,7 +18,7 @@ import pytest
 import r1nes
 from r1nes import RkNES
 from r1nes.arrays import Array
-from r1nes.storage import run_file
+from r1nes.storage import checkpoint, run_file
 from support.functions import cigar, rastrigin, rosenbrock, sphere
 from support.runs import live, restarted, same
 
@@ -119,6 +119,29 @@ def test_an_unwritable_path_is_reported_before_the_first_evaluation(tmp_path: Pa
         r1nes.minimize(never, np.ones(3), checkpoint=tmp_path / "nowhere" / "f")
     with pytest.raises(ValueError, match="checkpoint_every must be finite and not below 0, got -1"):
         r1nes.minimize(never, np.ones(3), checkpoint=tmp_path / "f", checkpoint_every=-1)
+
+
+def test_a_file_is_written_every_so_many_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, written = 100.0, list[float]()
+
+    def snapshot() -> dict[str, Any]:
+        written.append(now)
+        return {"fun": {}, "search": {}, "history": {}}
+
+    monkeypatch.setattr("r1nes.storage.run_file.time.monotonic", lambda: now)
+    file = run_file.RunFile(tmp_path / "run", 10.0, snapshot)
+    for _ in range(25):
+        file.save_if_due()
+        now += 1
+    assert written == [110.0, 120.0]
+
+
+@pytest.mark.parametrize("parts", [{"fun"}, {"fun", "search"}, {"fun", "search", "history", "more"}])
+def test_a_file_with_other_parts_holds_no_run(parts: set[str], tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    checkpoint.write(path, dict.fromkeys(parts, 1))
+    with pytest.raises(ValueError, match="run holds no run of minimize"):
+        run_file.read(path)
 
 
 def version(path: Path) -> int:
