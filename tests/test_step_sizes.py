@@ -70,6 +70,12 @@ def test_bounds_and_fixed_variables_keep_their_units(tmp_path: Path) -> None:
     assert search(checkpoint=tmp_path / "run").x.tobytes() == result.x.tobytes()
 
 
+def test_a_fixed_variable_does_not_count_in_the_mean_step_size() -> None:
+    bounds = [(-9, 9), (2, 2), (-9, 9)]
+    optimizer = r1nes.Optimizer([0, 2, 0], [0.1, 1e6, 0.4], bounds=bounds, method="snes", rng=1)
+    assert optimizer.strategy.sigma == pytest.approx(0.2, rel=1e-12)
+
+
 def stop_at(generation: int) -> Any:
     def callback(result: Any) -> None:
         if result.nit == generation:
