@@ -124,7 +124,7 @@ MUTANTS = [
     ),
     *of(
         "parallel/backend.py",
-        "tests/parallel/test_processes.py tests/parallel/test_faults.py",
+        "tests/parallel/test_retries.py tests/parallel/test_processes.py tests/parallel/test_faults.py",
         ("losses <= self.retries", "losses < self.retries"),
         ("losses <= self.retries", "losses <= self.retries + 1"),
         ("0 < losses == self.retries", "False"),
