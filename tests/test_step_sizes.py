@@ -152,6 +152,11 @@ class RigidNES(RoundNES):
         return Rigid(mean, sigma, self.rate_radius)
 
 
+def test_the_least_step_size_may_be_sigma0() -> None:
+    result = r1nes.minimize(lambda x: float(x @ x), np.ones(6), 0.5, min_sigma=0.5, max_evals=400, rng=1)
+    assert result.history["sigma"].min() >= 0.5 * (1 - 1e-12)
+
+
 def test_a_least_step_size_needs_a_method_that_can_be_widened() -> None:
     optimizer = r1nes.Optimizer(np.ones(3), 1.0, method=RigidNES(), min_sigma=0.99, rng=1)
     with pytest.raises(TypeError, match="Rigid must define shrunk"):
