@@ -57,6 +57,7 @@ class Stopping:
     era_median: float = math.nan  # of the previous era
     stagnant: int = 0  # generations that were no better than as many before them
     largest: float = field(init=False)  # standard deviation beyond which arithmetic overflows
+    eps: float = field(init=False)  # the rounding error of 1
     flat: int = 0  # generations of equal values since the last improvement
     condition: float = 1.0
     highest: float = -math.inf  # best value of the worst generation
@@ -86,7 +87,7 @@ class Stopping:
         """Set the windows; a distribution adapts its shape within about 30 evaluations per variable."""
         self.bests = deque(maxlen=self._window)
         self.era_length = 50 + 3 * self._window
-        self.largest = largest_std(self.dtype)
+        self.largest, self.eps = largest_std(self.dtype), float(np.finfo(self.dtype).eps)
 
     def observe(
         self, ranked: Array, generation: int, strategy: Strategy, *, overflows: bool = False
@@ -113,13 +114,13 @@ class Stopping:
         self.era.append(best)
         if len(self.era) % self.era_length == 0:
             self._compare_eras(generation)
-        eps, is_due = float(np.finfo(self.dtype).eps), generation % max(self.dim, SHAPE_GENERATIONS) == 0
+        is_due = generation % max(self.dim, SHAPE_GENERATIONS) == 0
         if is_due:  # it may cost O(d³)
             self.condition = strategy.condition()
         least, most = strategy.largest_std()
-        self.sharpness.mark(most, best, worst, eps)
+        self.sharpness.mark(most, best, worst, self.eps)
         self.ends = self._ends_of_search(strategy, least, most)
-        if is_due and not self.ends and self.sharpness.is_lost(strategy, eps):
+        if is_due and not self.ends and self.sharpness.is_lost(strategy, self.eps):
             self.ends = {"collapsed": most}
         if overflows:
             self.ends = {"overflow": strategy.sigma} | self.ends
