@@ -24,7 +24,7 @@ def test_normal_numbers_are_those_of_numpy() -> None:
 
 @pytest.fixture
 def shifts(monkeypatch: pytest.MonkeyPatch) -> ShiftedSequence:
-    for name in ("_points", "_weighted_sums"):
+    for name in ("_products", "_points", "_weighted_sums"):
         monkeypatch.setattr(compact, name, SimpleNamespace(fast=getattr(compact, name)._source))
     rng, d = np.random.default_rng(0), STRIP + 52
     signs = rng.choice(np.array([-1, 1], np.int8), d)
