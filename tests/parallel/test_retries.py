@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,10 @@ def test_there_are_as_many_repetitions_as_allowed(retries: int) -> None:
     assert len(most) == retries + 1
 
 
-def test_tasks_grow_while_they_take_little_time_and_shrink_at_the_end() -> None:
+def test_tasks_grow_while_they_take_little_time_and_shrink_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("r1nes.parallel.evaluation.time", SimpleNamespace(monotonic=lambda: 0.0))
     backend = Losing(0)
     sizes: list[int] = []
 

@@ -10,6 +10,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def test_a_file_is_written_every_so_many_seconds(tmp_path: Path, monkeypatch: py
         written.append(now)
         return {"fun": {}, "search": {}, "history": {}}
 
-    monkeypatch.setattr("r1nes.storage.run_file.time.monotonic", lambda: now)
+    monkeypatch.setattr("r1nes.storage.run_file.time", SimpleNamespace(monotonic=lambda: now))
     file = run_file.RunFile(tmp_path / "run", 10.0, snapshot)
     for _ in range(25):
         file.save_if_due()
