@@ -12,9 +12,9 @@ from r1nes import Optimizer
 from r1nes.bench.functions.problems import problem
 from r1nes.sharpness import LOOK, SHRUNK, SLOWER, SLOWINGS, Sharpness
 
-SLOW: Any = SimpleNamespace(slowed=lambda _: object())  # a strategy with learning rates
+SLOW: Any = SimpleNamespace(with_rates_times=lambda _: object())  # a strategy with learning rates
 FIXED: Any = SimpleNamespace()  # and one without
-FIXED.slowed = lambda _: FIXED
+FIXED.with_rates_times = lambda _: FIXED
 
 
 def shrunk_to(std: float, power: float, **options: Any) -> Sharpness:

@@ -108,4 +108,4 @@ class Sharpness:
 
 
 def _has_rates(strategy: Strategy) -> bool:
-    return strategy.slowed(SLOWER) is not strategy
+    return strategy.with_rates_times(SLOWER) is not strategy

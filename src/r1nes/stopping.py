@@ -159,7 +159,7 @@ class Stopping:
         self.bests = deque(maxlen=self._window)
         self.era.clear()
         self.era_length = math.ceil(self.era_length / slower)
-        return strategy.widened(wider).slowed(slower)
+        return strategy.widened(wider).with_rates_times(slower)
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""

@@ -101,7 +101,7 @@ class Strategy(ABC):
         """Return the same shape with σ multiplied by ``factor``; unchanged without ``shrunk``."""
         return self if type(self).shrunk is Strategy.shrunk else self.shrunk(1 / factor)
 
-    def slowed(self, _: float) -> Self:
+    def with_rates_times(self, _: float) -> Self:
         """Return the same distribution, with learning rates multiplied by a factor; unchanged by default."""
         return self
 

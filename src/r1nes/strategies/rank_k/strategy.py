@@ -224,7 +224,7 @@ class RankKGaussian(Strategy):
         state = state._replace(B=state.B / factor, log_sigma=state.log_sigma - math.log(factor))
         return replace(self, state=state)
 
-    def slowed(self, factor: float) -> Self:
+    def with_rates_times(self, factor: float) -> Self:
         """Return the same distribution, with all learning rates multiplied by ``factor``."""
         mean, sigma, layer, base = self.relative
         return replace(self, relative=(factor * mean, factor * sigma, factor * layer, factor * base))
