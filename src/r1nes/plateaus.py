@@ -46,6 +46,8 @@ def with_sigma_adjusted(
         strategy = strategy.widened(factor)
     limit = sigma0 * (WIDE_UNDER_NOISE if probing.doubt_begins else WIDE)
     if limited and strategy.largest_std()[1] > limit and not probing.may_widen:
-        widest = max(limit, float(before.stds().max()))
-        strategy = strategy.widened(min(1.0, widest / float(strategy.stds().max())))
+        largest = float(strategy.stds().max())
+        if largest > limit:
+            widest = max(limit, float(before.stds().max()))
+            strategy = strategy.widened(min(1.0, widest / largest))
     return strategy

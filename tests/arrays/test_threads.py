@@ -78,7 +78,7 @@ def test_workers_do_not_use_more_threads_than_there_are_cores() -> None:
     def fun(_: Array) -> float:
         return float(max(threads()))
 
-    workers = cores()
+    workers = max(2, cores())  # a single one would run in this process
     with threadpoolctl.threadpool_limits(2 * workers):
         result = r1nes.minimize(fun, np.zeros(3), 1.0, max_evals=14, workers=workers, noise=False, rng=1)
     assert result.fun == 1

@@ -113,8 +113,6 @@ class one_text(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
     @cache  # noqa: B019
     def eager(self, library: str) -> Callable[P, R]:
         """Return the same function, but one that JAX does not compile, for texts that branch on numbers."""
-        if library == "numpy":
-            return self.numpy
         return jit(self.bound(library)) if library == "numba" else self.bound(library)
 
     def bound(self, library: str, **changes: Any) -> Any:
@@ -130,6 +128,8 @@ class one_text(Generic[P, R]):  # noqa: N801 - reads as the decorator it is
 
 @cache
 def _operations(library: str) -> dict[str, Any]:
+    if library == "numpy":
+        return {}  # as they stand above
     if library == "numba":
         return _numba_operations()
     space = namespace_of(library)

@@ -237,11 +237,11 @@ class RankKGaussian(Strategy):
     def stds(self) -> Array:
         """Return the standard deviation of each coordinate."""
         _, B, V, a, *_ = self.state
-        xp = namespace(B)
+        xp, longer = namespace(B), a * a - 1.0  # M² = I + Vᵀ(a² − 1)V
         if B.ndim == 1:
-            return B * xp.sqrt(1.0 + (a * a - 1.0) @ (V * V))  # diag M²
-        BM = B + ((B @ V.T) * (a - 1.0)) @ V
-        return xp.sqrt((BM * BM).sum(1))
+            return B * xp.sqrt(1.0 + longer @ (V * V))
+        along = V @ B.T
+        return xp.sqrt(abs(xp.vecdot(B, B) + longer @ (along * along)))  # rounding may reach below 0
 
     def largest_std(self) -> tuple[float, float]:
         """Return a lower and an upper bound of the largest standard deviation, at little cost."""
