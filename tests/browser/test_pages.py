@@ -137,7 +137,7 @@ def test_the_page_of_the_paper(browser: Browser, served: tuple[Path, str]) -> No
     assert main(["paper", "--full", "--no-run", "--out", str(out)]) == 0
     page = opened(browser, f"{address}/paper/index.html", "paper")
     seen = pictures(page)
-    assert len(seen) == 6
+    assert len(seen) == len(list(out.glob("*.svg"))) > 0
     assert all(picture["own"] > 300 and picture["shown"] > 300 for picture in seen)
     assert page.locator("td.holds").count() > 0
 
