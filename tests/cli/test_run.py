@@ -82,6 +82,8 @@ def test_a_run_that_was_interrupted_is_resumed_and_reported(tmp_path: Path) -> N
         (["resume", "nothing.r1nes"], "r1nes: nothing.r1nes: No such file or directory\n"),
         (["resume", "landscape.py"], "landscape.py cannot be read: it is not an r1nes checkpoint"),
         (["report", "landscape.py"], "landscape.py cannot be read: it is not an r1nes checkpoint"),
+        (["report", "/dev/zero"], "r1nes: /dev/zero cannot be read: it is a device or a pipe, not a file\n"),
+        (["resume", "/dev/zero"], "r1nes: /dev/zero cannot be read: it is a device or a pipe, not a file\n"),
         (["resume", "lambda.r1nes"], "cannot be imported or takes further arguments"),
     ],
 )

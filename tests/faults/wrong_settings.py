@@ -321,6 +321,11 @@ ROWS = [
         ValueError,
         "timeout needs workers that can be abandoned, got workers=1",
     ),
+    ended(
+        "minimize(f, [1, 2], workers=2, timeout=1e300, max_evals=60, rng=1)",
+        "a long time is a time",
+        "max_evals",
+    ),
     refused(
         "minimize(f, [1, 2], workers='processes')",
         ValueError,

@@ -66,8 +66,9 @@ class TestCoincidingPoints:
         [
             {"x0": np.full(3, 1e17), "sigma0": 1.0},  # neighbouring numbers are 16 apart
             {"x0": np.full(3, 1e8, np.float32), "sigma0": 0.1},
+            {"x0": np.ones(3), "bounds": [(1, np.nextafter(1, 2))] * 3},
         ],
-        ids=["a large offset", "float32"],
+        ids=["a large offset", "float32", "flat bounds"],
     )
     def test_where_rounding_leaves_few(self, method: str, start: dict[str, Any]) -> None:
         optimizer = Optimizer(**start, method=method, asynchronous=True, rng=1)

@@ -88,6 +88,15 @@ class TestStart:
         assert [process.is_alive() for process in started] == [False, False]
 
 
+@pytest.mark.parametrize("workers", [2, "pool"])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_timeout_may_be_longer_than_the_system_can_wait(workers: Any, asynchronous: bool) -> None:
+    with ProcessPoolExecutor(1, mp_context=start_context()) as pool:
+        evaluator = pool if workers == "pool" else workers
+        result = solve(rosenbrock, workers=evaluator, timeout=1e300, asynchronous=asynchronous)
+    assert "max_evals" in result.stop
+
+
 class TestAnswers:
     @pytest.mark.parametrize(
         "arrives_as", [0, -1e300, [0.0] * 8, None, "four", ValueError("another")], ids=repr
