@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r1nes.arrays import Array
-from r1nes.ranking import assign, best_first, logarithmic, median, ranking
+from r1nes.ranking import assign, best_first, linear, logarithmic, median, ranking
 from support import oracles
 
 some_values = st.lists(
@@ -78,6 +78,16 @@ def test_logarithmic_utilities_match_the_paper(n: int, zero_sum: bool) -> None:
     np.testing.assert_allclose(
         logarithmic(n, zero_sum=zero_sum), oracles.log_utilities(n, zero_sum=zero_sum), atol=1e-15
     )
+
+
+@pytest.mark.parametrize("n", [2, 3, 20])
+def test_linear_utilities_fall_evenly_with_sum_0_and_the_norm_of_the_others(n: int) -> None:
+    like = logarithmic(n, zero_sum=True)
+    w = linear(n, like)
+    np.testing.assert_allclose(np.diff(w, 2), 0, atol=1e-15)
+    assert w.sum() == pytest.approx(0, abs=1e-15)
+    assert w[0] > w[-1]
+    assert np.linalg.norm(w) == pytest.approx(np.linalg.norm(like))
 
 
 def test_nan_ranks_after_infinity() -> None:

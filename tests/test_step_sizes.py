@@ -48,8 +48,9 @@ def test_the_first_samples_have_these_deviations(method: Any) -> None:
     np.testing.assert_allclose(optimizer.stds / SIGMAS, 1, atol=0.3)
 
 
-def test_equal_step_sizes_are_one() -> None:
-    one, each = (run(r1nes.Optimizer(np.ones(6), s, rng=1), rosenbrock, 9) for s in (0.3, np.full(6, 0.3)))
+@pytest.mark.parametrize("d", [1, 6])
+def test_equal_step_sizes_are_one(d: int) -> None:
+    one, each = (run(r1nes.Optimizer(np.ones(d), s, rng=1), rosenbrock, 9) for s in (0.3, np.full(d, 0.3)))
     assert one.mean.tobytes() == each.mean.tobytes()
 
 

@@ -250,6 +250,12 @@ class TestLock:
                 raise AssertionError
             assert deleted == list(tmp_path.iterdir())
 
+    def test_it_is_deleted_before_others_can_lock_it(self, tmp_path: Path) -> None:
+        disk = FaultyDisk()
+        with disk.installed(), locked(tmp_path / "f"):
+            pass
+        assert disk.calls == ["open", "unlink", "close"]
+
     def test_of_many_that_compete_one_has_it_at_a_time(self, tmp_path: Path) -> None:
         """Those that end delete the lock; those that wait must not lock the deleted one."""
         inside, most, entered = 0, 0, 0
