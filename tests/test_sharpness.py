@@ -89,17 +89,19 @@ def test_steps_below_the_spacing_of_numbers_are_lost() -> None:
 
 
 def test_slower_rates_survive_a_checkpoint(tmp_path: Any) -> None:
-    fun, x0 = problem("f13", 16, 33).formula, np.random.default_rng([16, 33]).uniform(-4, 4, 16)
+    fun, x0 = problem("f13", 32, 33).formula, np.random.default_rng([32, 33]).uniform(-4, 4, 32)
     whole, parts = (Optimizer(x0, 2.0, rng=33, ftarget=1e-8) for _ in range(2))
-    while not whole.stop():
+    end = 2000  # generations, far more than it takes to the ridge
+    while whole.generation < end and not whole.stop():
         for optimizer in (whole, parts):
             X = optimizer.ask()
             optimizer.tell(X, fun(X))
         if whole.generation % 20 == 0:
             parts.save(tmp_path / "run")
             parts = Optimizer.load(tmp_path / "run")
-    assert parts.stop() == whole.stop()
-    assert list(whole.stop()) == ["ftarget"]
-    assert parts._stopping.sharpness == whole._stopping.sharpness
+        if whole._stopping.sharpness.slowings > 0:
+            end = min(end, whole.generation + 50)
     assert whole._stopping.sharpness.slowings > 0
-    assert parts.strategy.mean.tobytes() == whole.strategy.mean.tobytes()
+    assert parts._stopping.sharpness == whole._stopping.sharpness
+    assert parts.stop() == whole.stop()
+    np.testing.assert_array_equal(parts.mean, whole.mean)
