@@ -249,9 +249,27 @@ def test_a_restart_needs_the_evaluations_of_one_generation(budget: int, nfev: in
 @pytest.mark.parametrize(("small", "next_is_large"), [(100, True), (99, False)])
 def test_a_fifth_of_the_evaluations_is_enough_for_small_runs(small: int, next_is_large: bool) -> None:
     plan = Plan(doubled=1, large_evals=400, last_large=400, began=400)
-    after = plan.after(400 + small, alternate=True)
+    after = plan.after(400 + small, None, alternate=True)
     assert (after.is_large, after.doubled) == (next_is_large, 1 + next_is_large)
     assert after.small_evals == small
+
+
+@pytest.mark.parametrize(
+    ("left", "doubled"),
+    [(None, 4), (math.inf, 4), (1600, 4), (1599, 3), (800, 3), (799, 2), (200, 1), (1, 1)],
+)
+def test_the_population_doubles_only_if_the_run_is_likely_to_end(left: float | None, doubled: int) -> None:
+    """The last large run took 800 evaluations with 8 times the first population."""
+    plan = Plan(doubled=3, large_evals=1400, small_evals=400, last_large=800, began=1800)
+    budget = None if left is None else 1800 + left
+    after = plan.after(1800, budget, alternate=True)
+    assert (after.is_large, after.doubled) == (True, doubled)
+
+
+def test_too_few_evaluations_do_not_change_the_doublings_of_a_small_run() -> None:
+    plan = Plan(doubled=3, large_evals=1400, last_large=800, is_large=True, began=600)
+    after = plan.after(1400, 1500, alternate=True)
+    assert (after.is_large, after.doubled) == (False, 3)
 
 
 def test_a_small_run_gets_half_of_what_the_last_large_one_took() -> None:

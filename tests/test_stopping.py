@@ -119,6 +119,17 @@ def test_progress_too_slow_for_the_target_is_stagnation(ftarget: float | None, i
     assert ("stagnation" in optimizer.stop()) == is_too_slow
 
 
+@pytest.mark.parametrize(("ftarget", "is_too_slow"), [(970.0, True), (990.0, False)])
+def test_a_restarted_run_has_to_improve_faster(ftarget: float, is_too_slow: bool) -> None:
+    """Within 140 generations the values improve by 0.14: a hundredth of the distance is 0.3, or 0.1."""
+    first = r1nes.Optimizer(np.zeros(4), 1.0, rng=1)
+    optimizer = r1nes.Optimizer(np.zeros(4), 1.0, popsize=6, rng=1, xtol=0, ftol=0, ftarget=ftarget)
+    optimizer.inherit(first)
+    for generation in range(300):
+        optimizer.tell(optimizer.ask(), 1e3 - 1e-3 * generation + np.arange(6.0))
+    assert ("stagnation" in optimizer.stop()) == is_too_slow
+
+
 @pytest.mark.parametrize("method", ["r1nes", "snes", "xnes"])
 def test_values_that_settle_while_the_distribution_is_wide_are_no_convergence(method: str) -> None:
     optimizer = r1nes.Optimizer(np.zeros(4), 1.0, method=method, popsize=6, rng=1, ftol=1e-3)

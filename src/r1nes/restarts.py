@@ -8,6 +8,10 @@ With n points instead of n₀, the learning rate of the step size is multiplied 
 one, a large population converges before it has explored. If there is a target, a restarted run ends as soon
 as its values differ by less than 10⁻⁶ of the distance from the target.
 
+A run that the budget interrupts is mostly lost, and evaluations grow at least in proportion to the
+population. So if fewer than twice those of the last large run are left, the population does not double: it
+stays, or is halved until a run is likely to end.
+
 All runs share one budget, one clock and one best point; each has its own seed, derived from the seed of the
 first. The result has the reasons of the run that found the best point.
 
@@ -34,6 +38,7 @@ from r1nes.strategies import Method
 
 SMALL = 0.2  # share of the evaluations that BIPOP spends on the first population
 SLOWER = 0.4  # exponent of n/n₀ by which the learning rate of the step size is divided
+GROWTH = 2.0  # evaluations of a run, relative to one with half the population
 CLOSE = 1e-6  # least ftol of a restarted run with a target
 
 ENDS = {"ftarget": "ftarget", "xtol": "xtol", "ftol": "ftol", "max_condition": "condition"}  # may change, too
@@ -83,9 +88,9 @@ class Search:
         """Start the next run, if the budget allows it; return whether it did."""
         ended, settings = self.optimizer, self.settings
         seed = _child(settings.seed, ended.restart + 1)
-        plan = self.plan.after(ended.nfev, alternate=self.kind == "bipop")
-        changes = plan.changes(settings, np.random.default_rng(seed))
         budget = settings.max_evals
+        plan = self.plan.after(ended.nfev, budget, alternate=self.kind == "bipop")
+        changes = plan.changes(settings, np.random.default_rng(seed))
         if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
             return False
         changes |= {"max_evals": plan.limit(budget), "rng": seed, "compiled": settings.is_compiled}
@@ -166,21 +171,25 @@ class Search:
 class Plan:
     """The kind of the current run, and the evaluations of the runs before it."""
 
-    doubled: int = 0  # doublings so far
+    doubled: int = 0  # doublings of the last large population
     large_evals: int = 0  # evaluations of all runs with a doubled population
     small_evals: int = 0  # evaluations of all other runs
     last_large: int = 0  # evaluations of the last run with a doubled population
     is_large: bool = False  # whether this run has a doubled population
     began: int = 0  # evaluations before this run
 
-    def after(self, nfev: int, *, alternate: bool) -> Plan:
-        """Return the plan of the next run, after ``nfev`` evaluations in all."""
+    def after(self, nfev: int, budget: float | None, *, alternate: bool) -> Plan:
+        """Return the plan of the next run, after ``nfev`` evaluations of ``budget`` in all."""
         spent = nfev - self.began
         large, small = (spent, 0) if self.is_large else (0, spent)
         large, small = self.large_evals + large, self.small_evals + small
         next_is_large = small >= SMALL * (large + small) or not alternate
         last_large = spent if self.is_large else self.last_large
-        return Plan(self.doubled + next_is_large, large, small, last_large, next_is_large, nfev)
+        doubled = self.doubled + next_is_large
+        needed = GROWTH * last_large
+        while next_is_large and doubled > 1 and budget is not None and needed > budget - nfev:
+            doubled, needed = doubled - 1, needed / GROWTH
+        return Plan(doubled, large, small, last_large, next_is_large, nfev)
 
     def changes(self, settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
         """Return the settings in which this run differs from the first."""

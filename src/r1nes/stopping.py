@@ -32,6 +32,7 @@ SETTLED = {*CONVERGED, "collapsed"}  # reasons that ``sharpness`` may overrule
 SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or d if that is more
 FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
 STALLED = 1e-3  # improvement over an era, relative to the distance from the target, that is too slow
+RESTARTED = 0.01  # the same in a restarted run, since another may follow
 DISTINCT = 0.9  # share of distinct best values in an era, below which it lies on plateaus
 
 
@@ -164,7 +165,8 @@ class Stopping:
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
         middle = median(sorted(best for best in self.era if not math.isnan(best)) or [math.inf])
-        needed = 0.0 if self.ftarget is None else STALLED * (middle - self.ftarget)
+        least = RESTARTED if self.sharpness.is_restarted else STALLED
+        needed = 0.0 if self.ftarget is None else least * (middle - self.ftarget)
         is_stagnant = middle >= self.era_median or self.era_median - middle <= needed
         repeats = len(set(self.era)) < DISTINCT * len(self.era)
         if is_stagnant and repeats and 2 * len(self.era) < generation:
