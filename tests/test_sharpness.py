@@ -27,9 +27,14 @@ def shrunk_to(std: float, power: float, **options: Any) -> Sharpness:
 
 
 def further(
-    sharpness: Sharpness, best: float, *, strategy: Any = SLOW, has_target: bool = True, is_over: bool = False
+    sharpness: Sharpness,
+    best: float,
+    *,
+    strategy: Any = SLOW,
+    distance: float | None = 1.0,
+    is_over: bool = False,
 ) -> tuple[float, float] | None:
-    return sharpness.further(best, 1e-9, 1e-9, strategy, has_target=has_target, is_over=is_over)
+    return sharpness.further(best, 1e-9, 1e-9, strategy, distance=distance, is_over=is_over)
 
 
 @pytest.mark.parametrize("power", [0.8, 1.0, 2.0, 3.0])
@@ -54,13 +59,20 @@ def test_a_sharp_minimum_is_trusted_once_a_wider_search_has_confirmed_it() -> No
 def test_a_ridge_slows_the_rates_three_times_and_is_then_a_collapse() -> None:
     sharpness = shrunk_to(1e-9, 1.0)
     for number in range(SLOWINGS):
-        assert further(sharpness, 1.0) == (LOOK, 1)
-        assert further(sharpness, 0.9) == (SHRUNK * sharpness.widest / 1e-9, SLOWER)
+        near = 0.09**number
+        assert further(sharpness, 1.0, distance=near) == (LOOK, 1)
+        assert further(sharpness, 0.9, distance=near) == (SHRUNK * sharpness.widest / 1e-9, SLOWER)
         assert sharpness.slowings == number + 1
         assert np.isnan(sharpness.power())  # it is measured again
-        sharpness = shrunk_to(1e-9, 1.0, slowings=sharpness.slowings)
-    assert further(sharpness, 1.0, has_target=False) == (LOOK, 1)
-    assert further(sharpness, 0.9, has_target=False) is None
+        sharpness = shrunk_to(1e-9, 1.0, slowings=sharpness.slowings, distance=sharpness.distance)
+    assert further(sharpness, 1.0, distance=None) == (LOOK, 1)
+    assert further(sharpness, 0.9, distance=None) is None
+
+
+def test_rates_fall_again_only_if_that_brought_the_target_nearer() -> None:
+    assert further(shrunk_to(1e-9, 1.0, slowings=1, distance=1.0), 1.0, distance=0.11) == (1, 1)
+    assert further(shrunk_to(1e-9, 1.0, slowings=1, distance=1.0), 1.0, distance=0.09) == (LOOK, 1)
+    assert further(shrunk_to(1e-9, 1.0, slowings=1), 1.0, distance=None) == (LOOK, 1)
 
 
 @pytest.mark.parametrize("options", [{"is_restarted": True}, {}])
@@ -69,8 +81,8 @@ def test_rates_that_cannot_or_need_not_fall_are_left_alone(options: dict[str, An
     strategy = SLOW if options else FIXED
     assert further(shrunk_to(1e-9, 1.0, **options), 1.0, strategy=strategy) == (1, 1)
     sharpness = shrunk_to(1e-9, 1.0, **options)
-    assert further(sharpness, 1.0, strategy=strategy, has_target=False) == (LOOK, 1)
-    assert further(sharpness, 0.9, strategy=strategy, has_target=False) is None
+    assert further(sharpness, 1.0, strategy=strategy, distance=None) == (LOOK, 1)
+    assert further(sharpness, 0.9, strategy=strategy, distance=None) is None
 
 
 def test_a_run_that_is_over_is_not_continued() -> None:

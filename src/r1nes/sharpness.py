@@ -24,6 +24,7 @@ NOISY, SMOOTH = 0.5, 1.5  # powers of σ that the spread of the values follows: 
 LOOK = 1e5  # factor by which σ is widened to tell a sharp minimum from a ridge
 MOVED = 5.0  # change of the best value by that, in spreads of a generation's values, that shows a ridge
 SLOWER, SLOWINGS = 0.3, 3  # factor of the learning rates on a ridge, and how often it may apply
+NEARER = 0.1  # distance from the target that slower rates must have reached before even slower ones, relative
 SHRUNK = 1e-3  # largest standard deviation at which x counts as converged, relative to the widest
 
 
@@ -36,6 +37,7 @@ class Sharpness:
     marks: list[tuple[float, float]] = field(default_factory=list)  # (standard deviation, spread of values)
     doubt: tuple[float, float] | None = None  # last best value and spread before σ was widened
     slowings: int = 0  # how often the learning rates were multiplied
+    distance: float = math.inf  # from the target, when they were multiplied last
     is_restarted: bool = False  # whether another run of the search came before this one
 
     def mark(self, most: float, best: float, worst: float, eps: float) -> None:
@@ -67,7 +69,7 @@ class Sharpness:
         most: float,
         strategy: Strategy,
         *,
-        has_target: bool,
+        distance: float | None,
         is_over: bool,
     ) -> tuple[float, float] | None:
         """Return how to look further where the run seems to have converged: None if it collapsed.
@@ -77,7 +79,8 @@ class Sharpness:
             spread: How far its values differ.
             most: The largest standard deviation.
             strategy: The distribution.
-            has_target: Whether success depends on a target alone, so that a convergence need not be checked.
+            distance: That of the best value so far from the target; None without a target. With one, success
+                depends on it alone, so that a convergence need not be checked.
             is_over: Whether the run ends for another reason in any case.
 
         Returns:
@@ -88,6 +91,7 @@ class Sharpness:
         may_slow = (
             not (is_over or self.is_restarted)  # its population is larger
             and self.slowings < SLOWINGS
+            and (distance is None or distance < NEARER * self.distance)
             and _has_rates(strategy)
         )
         if power < NOISY:
@@ -99,9 +103,10 @@ class Sharpness:
             if not may_slow:
                 return None
             self.slowings += 1
+            self.distance = math.inf if distance is None else distance
             self.doubt, self.marks, self.next_mark = None, [], math.inf
             return min(max(LOOK * most, SHRUNK * self.widest), self.widest) / most, SLOWER
-        if power < SMOOTH and self.widest > 10 * most and not is_over and (may_slow or not has_target):
+        if power < SMOOTH and self.widest > 10 * most and not is_over and (may_slow or distance is None):
             self.doubt = best, spread
             return min(LOOK * most, self.widest) / most, 1.0
         return 1.0, 1.0

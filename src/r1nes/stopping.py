@@ -148,8 +148,9 @@ class Stopping:
         if SETTLED.isdisjoint(self.ends):
             return strategy
         kept = {reason: value for reason, value in self.ends.items() if reason not in SETTLED}
+        distance = None if self.ftarget is None else self.best - self.ftarget
         further = self.sharpness.further(
-            self.bests[-1], spread, most, strategy, has_target=self.ftarget is not None, is_over=bool(kept)
+            self.bests[-1], spread, most, strategy, distance=distance, is_over=bool(kept)
         )
         if further is None:
             self.ends = {"collapsed": most, **kept}
