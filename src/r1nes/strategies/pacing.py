@@ -11,9 +11,11 @@ rates should follow the signal-to-noise ratio of s = Σ w y, the whitened step o
 with α = 1.4 r, r = min(1, 3μ_eff/d), γ = max(β, 0.06), g' = g (1 − worsening), i = improving, and η ≤ 1. In
 many dimensions β alone is so small that η would take thousands of generations to fall. Then r, the share of
 the directions that a generation informs about, is small too: steps hardly have directions in common, so that
-their SNR is near 0 although the mean improves. So unless rates adapt without noise, η does not fall below
+their SNR is near 0 although the mean improves. So unless rates adapt without noise, in generation t
 
-    0.12 max(0, 1 − 4r)                                                                         (18)
+    η ≥ min(0.3, 0.12 + r) min(1, (3d/t)²)                                                      (18)
+
+until the search has seen every direction several times.
 
 The mean learns at the rate η; σ, the layer and the base at min(1, 2η). A wider distribution with a slower
 mean takes steps of the same length, but sees larger differences between values: by (15) the search widens
@@ -45,7 +47,9 @@ from r1nes.probing import Doubt
 TINY = 1e-37  # replaces a divisor of 0
 SPEED = 0.1  # the fastest change of log η per generation
 SLOWEST = 0.06  # γ: the limit of that change in many dimensions
-SUFFICIENT = 0.12  # η in very many dimensions does not fall below this
+SUFFICIENT = 0.12  # η in very many dimensions does not fall below this,
+MOST_SUFFICIENT = 0.3  # and in few not below this,
+LOOKS = 3.0  # as long as there were fewer generations than this times the dimension
 LONGEST = 3.0  # standard deviation along a direction that grows under noise, in units of σ₀
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
@@ -86,7 +90,7 @@ def signal(E: Array, V: float, s: Array, b: float) -> tuple[Array, float, float]
 
 
 def followed(
-    pace: Pace, s: Array, mean: Array, log_sigma: float, mu: float, c_sigma: float, library: str
+    pace: Pace, s: Array, mean: Array, log_sigma: float, age: int, mu: float, c_sigma: float, library: str
 ) -> tuple[Pace, float]:
     """Return the next pace, and the change of log σ: (12) to (16)."""
     d, eta = len(pace.E), pace.eta
@@ -95,7 +99,7 @@ def followed(
     reach = min(1.0, 3 * mu / d)  # r
     alpha = STEADY * reach
     _, share, improving, worsening, is_blind = Doubt(*pace.doubt)
-    least = 0.0 if is_blind else SUFFICIENT * max(0.0, 1 - 4 * reach)
+    least = 0.0 if is_blind else min(MOST_SUFFICIENT, SUFFICIENT + reach) * min(1.0, LOOKS * d / age) ** 2
     g = share * (1 - worsening)
     follow = min(1.0, max(improving - 1.0, float(snr) / (alpha * eta) - 1))
     limit = max(b, SLOWEST)

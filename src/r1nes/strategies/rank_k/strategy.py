@@ -190,7 +190,7 @@ class RankKGaussian(Strategy):
         """Return the distribution with the rates and the width that follow from the mean's last step s."""
         rates, log_sigma = self._rates(power, total, n), self.state.log_sigma
         weights = rates.mu, 1 - rates.keep_p
-        pace, change = followed(self.pace, s, self.mean, log_sigma, *weights, self._library)
+        pace, change = followed(self.pace, s, self.mean, log_sigma, self.state.age, *weights, self._library)
         paced = replace(self.shrunk(math.exp(-change)), pace=pace)
         longest = max(math.exp(LEAST), LONGEST * math.exp(pace.first - paced.state.log_sigma))
         doubt = Doubt(*pace.doubt)
