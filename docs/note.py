@@ -18,6 +18,7 @@ TABLES = {  # a recorded table, and the page that shows it
     "ablation_32.md": "research/rknes.md",
     "ablation_128.md": "research/rknes.md",
     "paper/claims.md": "paper.md",
+    "comparison/comparison.md": "choose.md",
 }
 
 
