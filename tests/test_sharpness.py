@@ -70,9 +70,10 @@ def test_a_ridge_slows_the_rates_three_times_and_is_then_a_collapse() -> None:
 
 
 def test_rates_fall_again_only_if_that_brought_the_target_nearer() -> None:
-    assert further(shrunk_to(1e-9, 1.0, slowings=1, distance=1.0), 1.0, distance=0.11) == (1, 1)
-    assert further(shrunk_to(1e-9, 1.0, slowings=1, distance=1.0), 1.0, distance=0.09) == (LOOK, 1)
-    assert further(shrunk_to(1e-9, 1.0, slowings=1), 1.0, distance=None) == (LOOK, 1)
+    for distance, falls in ((0.11, False), (0.09, True), (None, True)):
+        sharpness = shrunk_to(1e-9, 1.0, slowings=1, distance=1.0)
+        assert further(sharpness, 1.0, distance=distance) == (LOOK, 1)
+        assert (further(sharpness, 0.9, distance=distance) is not None) == falls
 
 
 @pytest.mark.parametrize("options", [{"is_restarted": True}, {}])

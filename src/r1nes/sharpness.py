@@ -91,7 +91,6 @@ class Sharpness:
         may_slow = (
             not (is_over or self.is_restarted)  # its population is larger
             and self.slowings < SLOWINGS
-            and (distance is None or distance < NEARER * self.distance)
             and _has_rates(strategy)
         )
         if power < NOISY:
@@ -100,7 +99,7 @@ class Sharpness:
             before, unit = self.doubt
             if not abs(best - before) > MOVED * unit:
                 return 1.0, 1.0
-            if not may_slow:
+            if not may_slow or (distance is not None and distance > NEARER * self.distance):
                 return None
             self.slowings += 1
             self.distance = math.inf if distance is None else distance
