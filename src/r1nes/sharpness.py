@@ -5,8 +5,8 @@ does not fall. If it falls with σ, the search has reached a sharp minimum such 
 with a slope along it. Both look alike until σ is widened once: only on a ridge does the search then end at
 another value. There, the steps across the ridge hide the slope along it, and σ shrinks with them. Averaged
 over more generations they do not. So the learning rates of a method that has them are multiplied by 0.3, as
-if the population were larger, and σ is widened further; up to three times, but with a
-target only while that brings the values ten times nearer to it: on a ridge it does, among many minima hardly.
+if the population were larger, and σ is widened further; up to three times, but with a target only while that
+brings the values ten times nearer to it. On a ridge it does, among many minima hardly.
 """
 
 from __future__ import annotations
