@@ -27,6 +27,7 @@ NAMES = {
     "snes": "SNES",
     "xnes": "xNES",
     "rknes": "RkNES, the default today",
+    "rknes-full": "RkNES, full base",
 }
 
 Where = tuple[str, int]  # function and dimension
