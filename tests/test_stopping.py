@@ -227,3 +227,13 @@ def test_every_run_ends(method: str, d: int, levels: int, nan_share: float, tilt
 
     result = r1nes.minimize(nasty, np.ones(d), sigma0=1.0, method=method, vectorized=True, rng=seed)
     assert result.stop
+
+
+@pytest.mark.parametrize("d", [2, 8])
+def test_tell_goes_on_without_error_long_after_a_reason_to_stop(d: int) -> None:
+    optimizer = r1nes.Optimizer(np.zeros(d), 1.0, noise=False, rng=1)
+    values = np.random.default_rng(0).random(optimizer.popsize)  # the same for any points
+    for _ in range(4_000 if d == 8 else 13_000):
+        optimizer.tell(optimizer.ask(), values)
+    assert optimizer.stop()
+    assert np.isfinite(optimizer.mean).all()

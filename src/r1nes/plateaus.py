@@ -47,7 +47,7 @@ def with_sigma_adjusted(
     limit = sigma0 * (WIDE_UNDER_NOISE if probing.doubt_begins else WIDE)
     if limited and strategy.largest_std()[1] > limit and not probing.may_widen:
         largest = float(strategy.stds().max())
-        if largest > limit:
+        if limit < largest < math.inf:
             widest = max(limit, float(before.stds().max()))
             strategy = strategy.widened(min(1.0, widest / largest))
     return strategy

@@ -46,7 +46,8 @@ class Sharpness:
         if self.next_mark <= most <= self.widest:
             return
         self.widest = max(self.widest, most)
-        if most < self.next_mark and worst - best > RESOLVED * eps * max(abs(best), abs(worst)):  # not NaN
+        resolved = worst - best > RESOLVED * eps * max(abs(best), abs(worst))  # not NaN
+        if resolved and 0 < most < self.next_mark:
             self.marks = [*self.marks[1 - MARKS :], (most, worst - best)]
             self.next_mark = most / 10
 

@@ -145,7 +145,7 @@ class Stopping:
 
     def _checked(self, strategy: Strategy, spread: float, most: float) -> Strategy:
         """Replace a convergence that cannot be trusted; return the distribution to continue with."""
-        if SETTLED.isdisjoint(self.ends):
+        if SETTLED.isdisjoint(self.ends) or not most:  # a distribution of width 0 cannot be widened
             return strategy
         kept = {reason: value for reason, value in self.ends.items() if reason not in SETTLED}
         distance = None if self.ftarget is None else self.best - self.ftarget
