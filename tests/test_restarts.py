@@ -12,6 +12,7 @@ import pytest
 
 import r1nes
 from r1nes.arrays import Array
+from r1nes.bench.functions.problems import problem
 from r1nes.reasons import STATUS
 from r1nes.restarts import Plan, Search
 from support.functions import rastrigin, sphere
@@ -276,3 +277,57 @@ def test_a_small_run_gets_half_of_what_the_last_large_one_took() -> None:
     plan = Plan(doubled=1, large_evals=400, small_evals=100, last_large=300, began=500)
     assert plan.limit(None) == 650
     assert plan.limit(600) == 600
+
+
+def test_many_points_see_beyond_the_steps_of_a_plateau() -> None:
+    """The best algorithm of COCO's workshop of 2009 took 1.8e4 evaluations on f7 in 20 dimensions."""
+    results = []
+    for trial in range(1, 6):
+        start = np.random.default_rng(trial).uniform(-4, 4, 20)
+        results.append(
+            r1nes.minimize(
+                problem("f7", 20, trial).formula, start, sigma0=2.0, ftarget=1e-8, max_evals=100_000,
+                restarts=9, vectorized=True, compiled=False, rng=trial,
+            )
+        )  # fmt: skip
+    assert sum(result.success for result in results) >= 4
+    assert np.median([result.nfev if result.success else math.inf for result in results]) < 36_000
+    repeated = next(result for result in results if result.restarts)
+    assert runs(repeated.history)[1][0] == 192  # 16 times 12: about ten per variable
+
+
+def test_a_search_that_stands_on_a_plateau_is_resumed_bit_for_bit() -> None:
+    def new() -> Search:
+        start = np.random.default_rng(2).uniform(-4, 4, 20)
+        return Search(r1nes.Optimizer(start, 2.0, ftarget=1e-8, max_evals=40_000, rng=2), 9)
+
+    def advance(search: Search, generations: float) -> bool:
+        while generations > 0 and search.continues():
+            X = search.optimizer.ask()
+            search.optimizer.tell(X, steps.formula(X))
+            generations -= 1
+        return search.continues()
+
+    steps, uninterrupted, resumed = problem("f7", 20, 2), new(), new()
+    while advance(resumed, 300):
+        resumed = Search.from_state(resumed.state())
+    advance(uninterrupted, math.inf)
+    assert uninterrupted.optimizer.restart > 0
+    first, second = uninterrupted.result, resumed.result
+    assert first.x.tobytes() == second.x.tobytes()
+    assert (first.nfev, first.nit, first.restarts, first.stop) == (
+        second.nfev, second.nit, second.restarts, second.stop,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("doubled", "least", "next_doubled"), [(0, 4, 4), (3, 4, 4), (4, 4, 5), (0, -2, 1)])
+def test_a_plateau_asks_for_a_least_population(doubled: int, least: int, next_doubled: int) -> None:
+    plan = Plan(doubled=doubled, large_evals=100 * doubled, small_evals=400)
+    assert plan.after(900, None, alternate=True, least=least).doubled == next_doubled
+
+
+def test_a_budget_that_is_too_small_limits_the_population_of_a_plateau() -> None:
+    plan = Plan(doubled=1, large_evals=500, small_evals=300, last_large=500, began=800)
+    assert plan.after(1000, None, alternate=True, least=4).doubled == 4
+    assert plan.after(1000, 1000 + 4000, alternate=True, least=4).doubled == 4
+    assert plan.after(1000, 1000 + 3999, alternate=True, least=4).doubled == 3

@@ -232,6 +232,15 @@ class Optimizer:
         """Whether no earlier run of the same search found a lower value."""
         return self._stopping.best <= self.counts.best
 
+    @property
+    def on_plateaus(self) -> bool:
+        """Whether the search stands still on plateaus, where best values repeat."""
+        return self._stopping.on_plateaus
+
+    def expect_restart(self, *, expected: bool) -> None:
+        """Set whether another run may follow: then a run that stands still on plateaus need not continue."""
+        self._stopping.is_followed = expected
+
     def inherit(self, ended: Optimizer) -> None:
         """Take over the counts, the best point and the clock of a run that ``ended``."""
         self.counts.continue_from(ended.counts)

@@ -12,6 +12,9 @@ A run that the budget interrupts is mostly lost, and evaluations grow at least i
 population. So if fewer than twice those of the last large run are left, the population does not double: it
 stays, or is halved until a run is likely to end.
 
+A few points cannot see the shape of a function beyond its steps. So a run on plateaus ends as soon as its
+values come no third nearer to the target, and the next large population has about ten points per variable, or more.
+
 All runs share one budget, one clock and one best point; each has its own seed, derived from the seed of the
 first. The result has the reasons of the run that found the best point.
 
@@ -21,6 +24,7 @@ N. Hansen: Benchmarking a bi-population CMA-ES on the BBOB-2009 function testbed
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
@@ -39,6 +43,7 @@ from r1nes.strategies import Method
 SMALL = 0.2  # share of the evaluations that BIPOP spends on the first population
 SLOWER = 0.4  # exponent of n/n₀ by which the learning rate of the step size is divided
 GROWTH = 2.0  # evaluations of a run, relative to one with half the population
+MANY = 10  # points per variable that a plateau needs
 CLOSE = 1e-6  # least ftol of a restarted run with a target
 
 ENDS = {"ftarget": "ftarget", "xtol": "xtol", "ftol": "ftol", "max_condition": "condition"}  # may change, too
@@ -64,6 +69,7 @@ class Search:
         if self.doublings and self.settings.utilities is not None:
             raise ValueError("utilities must be None with restarts, because the population changes")
         self.plan = Plan()
+        self._announce()
         self.best_end: dict[str, Any] | None = None  # how the best run ended, unless it is the current one
 
     @property
@@ -89,7 +95,9 @@ class Search:
         ended, settings = self.optimizer, self.settings
         seed = _child(settings.seed, ended.restart + 1)
         budget = settings.max_evals
-        plan = self.plan.after(ended.nfev, budget, alternate=self.kind == "bipop")
+        least = round(math.log2(MANY * settings.dim / settings.size)) if ended.on_plateaus else 0
+        least = min(least, self.doublings)
+        plan = self.plan.after(ended.nfev, budget, alternate=self.kind == "bipop", least=least)
         changes = plan.changes(settings, np.random.default_rng(seed))
         if budget is not None and ended.nfev + max(ended.popsize, changes["popsize"]) > budget:
             return False
@@ -98,7 +106,12 @@ class Search:
             self.best_end = ended.outcome()
         self.plan, self.optimizer = plan, Optimizer(**replace(settings, **changes).keywords())
         self.optimizer.inherit(ended)
+        self._announce()
         return True
+
+    def _announce(self) -> None:
+        """Tell the current run whether another may follow."""
+        self.optimizer.expect_restart(expected=self.plan.doubled < self.doublings)
 
     def _is_best(self) -> bool:
         return self.best_end is None or self.optimizer.is_best
@@ -165,6 +178,7 @@ class Search:
             {**optimizer, "settings": {**optimizer["settings"], **limits}},
             type(self.settings.algorithm)(**method_settings(optimizer["settings"])),
         )
+        self._announce()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +192,18 @@ class Plan:
     is_large: bool = False  # whether this run has a doubled population
     began: int = 0  # evaluations before this run
 
-    def after(self, nfev: int, budget: float | None, *, alternate: bool) -> Plan:
-        """Return the plan of the next run, after ``nfev`` evaluations of ``budget`` in all."""
+    def after(self, nfev: int, budget: float | None, *, alternate: bool, least: int = 0) -> Plan:
+        """Return the plan of the next run, after ``nfev`` evaluations of ``budget`` in all.
+
+        A large population has doubled at least ``least`` times.
+        """
         spent = nfev - self.began
         large, small = (spent, 0) if self.is_large else (0, spent)
         large, small = self.large_evals + large, self.small_evals + small
         next_is_large = small >= SMALL * (large + small) or not alternate
         last_large = spent if self.is_large else self.last_large
-        doubled = self.doubled + next_is_large
-        needed = GROWTH * last_large
+        doubled = max(self.doubled + 1, least) if next_is_large else self.doubled
+        needed = GROWTH ** (doubled - self.doubled) * last_large
         while next_is_large and doubled > 1 and budget is not None and needed > budget - nfev:
             doubled, needed = doubled - 1, needed / GROWTH
         return Plan(doubled, large, small, last_large, next_is_large, nfev)

@@ -27,12 +27,13 @@ from r1nes.strategies import Strategy
 
 UNPROVEN = {"xtol", "ftol", "stagnation", "collapsed"}  # under noise
 OBSERVED = ("best", "era_length", "era_median", "stagnant", "flat", "condition")
-SINCE = ("highest", "ends", "noise")  # not in the earliest files
+SINCE = ("highest", "ends", "noise", "on_plateaus")  # not in the earliest files
 SETTLED = {*CONVERGED, "collapsed"}  # reasons that ``sharpness`` may overrule
 SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or d if that is more
 FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
 STALLED = 1e-3  # improvement over an era, relative to the distance from the target, that is too slow
 RESTARTED = 0.01  # the same in a restarted run, since another may follow
+STEPPED = 0.3  # the same on plateaus, if another run may follow: a larger population sees beyond the steps
 DISTINCT = 0.9  # share of distinct best values in an era, below which it lies on plateaus
 
 
@@ -50,6 +51,7 @@ class Stopping:
     ftol: float
     max_condition: float
     is_patient: bool = False  # whether a run with a limit may stagnate
+    is_followed: bool = False  # whether another run may follow this one
 
     best: float = math.inf
     bests: deque[float] = field(init=False)  # best values of the last generations: the window of ftol
@@ -63,6 +65,7 @@ class Stopping:
     condition: float = 1.0
     highest: float = -math.inf  # best value of the worst generation
     sharpness: Sharpness = field(default_factory=Sharpness)
+    on_plateaus: bool = False  # whether the last era was stagnant, and its best values repeated
     noise: float = 0.0  # its share in the variance of the values, if it matters
     ends: dict[str, float] = field(default_factory=dict)  # reasons found in the last generation
     began: float = field(default_factory=time.monotonic)
@@ -166,12 +169,15 @@ class Stopping:
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
         middle = median(sorted(best for best in self.era if not math.isnan(best)) or [math.inf])
+        repeats = len(set(self.era)) < DISTINCT * len(self.era)
         least = RESTARTED if self.sharpness.is_restarted else STALLED
+        if repeats and self.is_followed:
+            least = STEPPED
         needed = 0.0 if self.ftarget is None else least * (middle - self.ftarget)
         is_stagnant = middle >= self.era_median or self.era_median - middle <= needed
-        repeats = len(set(self.era)) < DISTINCT * len(self.era)
-        if is_stagnant and repeats and 2 * len(self.era) < generation:
-            return  # on plateaus the values improve in jumps: the era continues, up to half of the run
+        self.on_plateaus = is_stagnant and repeats
+        if self.on_plateaus and not self.is_followed and 2 * len(self.era) < generation:
+            return  # values improve in jumps there: the era continues, up to half of the run
         self.stagnant = len(self.era) if is_stagnant else 0
         self.era_median = middle
         self.era_length = max(self.era_length, generation // 5)

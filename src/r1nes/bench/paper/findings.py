@@ -28,6 +28,7 @@ NAMES = {
     "xnes": "xNES",
     "rknes": "RkNES, the default today",
     "rknes-full": "RkNES, full base",
+    "rknes-10d": "RkNES, 10 d points",
 }
 
 Where = tuple[str, int]  # function and dimension

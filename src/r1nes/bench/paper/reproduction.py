@@ -26,7 +26,7 @@ from r1nes.strategies.rank_k.strategy import LARGEST_FULL
 
 # The paper's methods and the default of today; in the full grid also what may explain their results.
 QUICK_METHODS = ["r1nes", "snes", "xnes", "rknes"]
-FULL_METHODS = ["r1nes", "r1nes-heuristic", "snes", "xnes", "rknes", "rknes-full"]
+FULL_METHODS = ["r1nes", "r1nes-heuristic", "snes", "xnes", "rknes", "rknes-full", "rknes-10d"]
 XNES_UP_TO = 64  # as in the paper, where larger runs took hours
 FULL_BASE = {"f10", "f13", "f14"}  # what RkNES solves with more variables only over a full base
 
@@ -42,6 +42,7 @@ LOOKS = {
     "xnes": Look(NAMES["xnes"], BLACK, (0, (6, 2, 1, 2)), "^"),
     "rknes": Look(NAMES["rknes"], ORANGE, (0, ()), "v", lw=1.8),
     "rknes-full": Look(NAMES["rknes-full"], ORANGE, (0, (1, 1)), "*"),
+    "rknes-10d": Look(NAMES["rknes-10d"], ORANGE, (0, (4, 2)), "X"),
 }
 GRIDS = {"suited": SUITED, "unsuited": UNSUITED, "pybrain": PYBRAIN}
 COLUMNS = {"suited": 4, "unsuited": 2, "pybrain": 3}  # panels in a row
@@ -83,6 +84,8 @@ def _belongs(method: str, function: str, dim: int) -> bool:
     """Return whether the grid has runs of ``method`` on the function."""
     if method == "rknes-full":
         return dim > LARGEST_FULL and function in FULL_BASE
+    if method == "rknes-10d":
+        return function == "f7"  # plateaus
     return method != "xnes" or dim <= XNES_UP_TO
 
 

@@ -24,16 +24,27 @@ from r1nes.bench.runner.published import PUBLISHED, run_as_published
 from r1nes.bench.runner.records import Record
 from r1nes.bench.runner.watch import TARGET, Ended, Watched
 from r1nes.minimize import minimize
+from r1nes.restarts import MANY
 from r1nes.strategies import R1NES, STRATEGIES, Method, RkNES
 from r1nes.strategies.presets import PRESETS
 from r1nes.strategies.rank_k.rates import LONGEST, SHORTEST
 
+
+class ManyPoints(RkNES):
+    """RkNES with ten points per variable and generation, as its restarts have them on plateaus."""
+
+    @staticmethod
+    def default_popsize(d: int) -> int:
+        """Return the number of points."""
+        return MANY * d
+
+
 # This package's methods, R1-NES with each further preset ("r1nes-heuristic", "r1nes-matlab"), and RkNES with
-# a full base in any dimension.
+# a full base in any dimension or with many points.
 OWN: dict[str, Method] = {name: kind() for name, kind in STRATEGIES.items()} | {
     f"r1nes-{preset}": R1NES(preset=preset) for preset in PRESETS if preset != R1NES.preset
 }
-OWN["rknes-full"] = RkNES(base="full")
+OWN |= {"rknes-full": RkNES(base="full"), "rknes-10d": ManyPoints()}
 BENCH_METHODS = [*OWN, *PEERS]  # and those of other packages
 
 # Steps only a few digits above the spacing of floating-point numbers in [−5, 5] can no longer improve the
