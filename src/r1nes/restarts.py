@@ -12,8 +12,8 @@ A run that the budget interrupts is mostly lost, and evaluations grow at least i
 population. So if fewer than twice those of the last large run are left, the population does not double: it
 stays, or is halved until a run is likely to end.
 
-A few points cannot see the shape of a function beyond its steps. So a run on plateaus ends as soon as its
-values come no third nearer to the target, and the next large population has about ten points per variable, or more.
+A few points cannot see the shape of a function beyond its steps. So a run on plateaus ends as soon as it
+stands still, and the next large population has about ten points per variable, or more.
 
 All runs share one budget, one clock and one best point; each has its own seed, derived from the seed of the
 first. The result has the reasons of the run that found the best point.

@@ -33,8 +33,7 @@ SHAPE_GENERATIONS = 30  # generations between checks of the condition number, or
 FLAT_GENERATIONS = 20  # flat generations since the last improvement, after which a plateau has no end
 STALLED = 1e-3  # improvement over an era, relative to the distance from the target, that is too slow
 RESTARTED = 0.01  # the same in a restarted run, since another may follow
-STEPPED = 0.3  # the same on plateaus, if another run may follow: a larger population sees beyond the steps
-DISTINCT = 0.9  # share of distinct best values in an era, below which it lies on plateaus
+DISTINCT = 0.97  # share of distinct best values in an era, below which it lies on plateaus
 
 
 @dataclass(slots=True)
@@ -168,12 +167,12 @@ class Stopping:
 
     def _compare_eras(self, generation: int) -> None:
         """Compare medians over many generations, because one lucky early point proves nothing."""
-        middle = median(sorted(best for best in self.era if not math.isnan(best)) or [math.inf])
-        repeats = len(set(self.era)) < DISTINCT * len(self.era)
+        bests = sorted(best for best in self.era if not math.isnan(best)) or [math.inf]
+        middle, repeats = median(bests), len(set(self.era)) < DISTINCT * len(self.era)
         least = RESTARTED if self.sharpness.is_restarted else STALLED
-        if repeats and self.is_followed:
-            least = STEPPED
         needed = 0.0 if self.ftarget is None else least * (middle - self.ftarget)
+        if repeats and self.is_followed:  # progress has to exceed the differences within an era
+            needed = bests[3 * len(bests) // 4] - bests[len(bests) // 4]
         is_stagnant = middle >= self.era_median or self.era_median - middle <= needed
         self.on_plateaus = is_stagnant and repeats
         if self.on_plateaus and not self.is_followed and 2 * len(self.era) < generation:

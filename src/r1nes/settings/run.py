@@ -27,10 +27,10 @@ class RunSettings(Settings):
 
     args: tuple[Any, ...] = keyword("Further arguments of fun.", further, ())
     restarts: int | str = keyword(
-        "How often to restart with twice the population when a run has converged or is stuck. A fifth of the "
-        'evaluations goes to runs with the first population in between, but not with "ipop:9". A restart '
-        "begins about sigma0 away from x0, or at a random point if all bounds are finite. All runs share one "
-        "budget and one clock; stop gives the reasons of the best one.",
+        "How often to restart with twice the population, or more on plateaus, when a run has converged or is "
+        "stuck. A fifth of the evaluations goes to runs with the first population in between, but not with "
+        '"ipop:9". A restart begins about sigma0 away from x0, or at a random point if all bounds are '
+        "finite. All runs share one budget and one clock; stop gives the reasons of the best one.",
         default=0,
     )
     vectorized: bool = keyword(
