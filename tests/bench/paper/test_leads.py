@@ -28,6 +28,17 @@ def test_the_default_is_counted_on_the_four_functions() -> None:
     assert LEADS["unsuited"](Findings()) == "RkNES is not recorded."
 
 
+def test_what_rknes_solves_with_other_settings_is_said_last() -> None:
+    found: dict[Key, Summary] = {("rknes", "f7", d): summary(10, d // 8) for d in (8, 16, 32)}
+    found |= {("rknes-10d", "f7", 8): summary(10), ("rknes-10d", "f7", 16): summary(10, 2)}
+    found["rknes-full", "f10", 32] = summary(10, 3)
+    text = LEADS["unsuited"](Findings(found))
+    assert text.endswith(
+        "With ten points per variable, it solves most runs on f7 (d = 8). "
+        "With a full base, it solves most runs on f10 (d = 32)."
+    )
+
+
 def test_what_r1nes_does_not_solve_is_said_above_the_panels() -> None:
     found: dict[Key, Summary] = {("r1nes", "f13", 32): summary(10, 2), ("r1nes", "f14", 2): summary(10)}
     found["r1nes-heuristic", "f13", 32] = summary(10, 3)

@@ -25,6 +25,8 @@ from r1nes.bench.paper.findings import (
 )
 from r1nes.bench.runner.measure import OWN
 
+SETTINGS = {"rknes-10d": "With ten points per variable", "rknes-full": "With a full base"}
+
 
 def _suited(found: Findings) -> str:
     """Say which of the functions R1-NES does not solve after all."""
@@ -52,7 +54,19 @@ def _unsuited(found: Findings) -> str:
     dims = sorted({dim for _, dim in found.measured(DEFAULT, UNSUITED)})
     every = f"d = {dims[0]} … {dims[-1]}"
     first = f"RkNES solves all recorded runs on {', '.join(complete)} ({every})." if complete else ""
-    return " ".join([first, *others]).strip()
+    return " ".join([first, *others, *_with_settings(found)]).strip()
+
+
+def _with_settings(found: Findings) -> list[str]:
+    """Say what RkNES solves with settings other than its defaults."""
+    sentences = []
+    for method in SETTINGS:
+        where = [at for at in found.measured(Case(method), UNSUITED) if found.solves(method, *at)]
+        if where:
+            sentences.append(
+                f"{SETTINGS[method]} it solves more than half of the runs on {by_function(where)}."
+            )
+    return sentences
 
 
 def _authors(found: Findings) -> str:
