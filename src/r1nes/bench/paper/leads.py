@@ -63,9 +63,7 @@ def _with_settings(found: Findings) -> list[str]:
     for method in SETTINGS:
         where = [at for at in found.measured(Case(method), UNSUITED) if found.solves(method, *at)]
         if where:
-            sentences.append(
-                f"{SETTINGS[method]} it solves more than half of the runs on {by_function(where)}."
-            )
+            sentences.append(f"{SETTINGS[method]}, it solves most runs on {by_function(where)}.")
     return sentences
 
 
