@@ -190,7 +190,9 @@ def test_rates_follow_the_signal_as_the_equations_say(d: int, signal: float, dou
         step = (1 - g) * min(0.1 * math.sqrt(eta), most) + g * min(0.1 * eta, most) * follow
         eta = max(least, min(1.0, eta * math.exp(step)))
         assert change == pytest.approx((1.5 if log_sigma < 0 else 0.25) * math.log(old / eta))
-        average = mean if eta == 1 else average + 0.1 * eta * (mean - average)
+        i, late = doubt.improving, max(1e-9, generation - 3 * d)
+        rate = 0.1 * eta * i + min(0.1 * eta, 4 / late) * (1 - i)
+        average = mean if eta == 1 else average + rate * (mean - average)
         assert pace.eta == pytest.approx(eta)
         np.testing.assert_allclose(pace.average, average)
         log_sigma += change

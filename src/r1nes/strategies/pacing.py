@@ -22,7 +22,10 @@ mean takes steps of the same length, but sees larger differences between values:
 until it sees more than noise. The mean then wanders around the optimum, and its average is nearer to it than
 the last one:
 
-    μ̄ ← μ̄ + 0.1 η (μ − μ̄) while η < 1, else μ                                                  (16)
+    μ̄ ← μ̄ + (0.1 η i + min(0.1 η, 4/(t − 3d)) (1 − i)) (μ − μ̄) while η < 1, else μ              (16)
+
+Where medians improve, or in the first 3d generations, the average follows the mean at a tenth of its rate;
+later it extends over a quarter of the run, because a mean that has arrived only wanders.
 
 Where large weights saturate, as in policies, the layer would stretch along the mean without end. So under
 noise no stretch makes the distribution wider than three times σ₀:
@@ -53,6 +56,7 @@ LOOKS = 3.0  # as long as there were fewer generations than this times the dimen
 LONGEST = 3.0  # standard deviation along a direction that grows under noise, in units of σ₀
 STEADY = 1.4  # α: the signal-to-noise ratio at which η stays, in units of η
 AVERAGED = 0.1  # the rate of μ̄, in units of η
+PART = 4.0  # where the mean has arrived, μ̄ is the average over one in so many generations
 CAUTIOUS = 0.03  # the first η if no noise was seen: σ must not shrink before rates have fallen
 NARROW, WIDE = 1.5, 0.25  # κ below and above σ₀
 
@@ -108,5 +112,9 @@ def followed(
     change = max(change, math.log(min(1.0, max(least, TINY) / eta)))  # (18)
     kappa = NARROW if log_sigma < pace.first else WIDE
     eta *= math.exp(change)
-    average = pace.average + AVERAGED * eta * (mean - pace.average) if eta < 1 else mean
+    average = mean
+    if eta < 1:
+        following, moves = AVERAGED * eta, 1.0 if is_blind else improving
+        arrived = min(following, PART / max(age - LOOKS * d, TINY))
+        average = pace.average + (moves * following + (1 - moves) * arrived) * (mean - pace.average)  # (16)
     return pace._replace(E=E, V=float(V), eta=eta, average=average), -kappa * change
