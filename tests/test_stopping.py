@@ -237,3 +237,13 @@ def test_tell_goes_on_without_error_long_after_a_reason_to_stop(d: int) -> None:
         optimizer.tell(optimizer.ask(), values)
     assert optimizer.stop()
     assert np.isfinite(optimizer.mean).all()
+
+
+def test_a_distribution_of_width_zero_is_not_widened() -> None:
+    optimizer = r1nes.Optimizer(np.ones(3), rng=1)
+    stopping = optimizer._stopping
+    stopping.ends, stopping.sharpness.widest = {"xtol": 0.0}, 1.0
+    stopping.sharpness.marks = [(10.0**-i, 10.0**-i) for i in range(3)]  # a cone, which is looked at further
+    stopping.bests.append(1.0)
+    assert stopping._checked(optimizer.strategy, 1e-3, 0.0) is optimizer.strategy
+    assert stopping._checked(optimizer.strategy, 1e-3, 1e-3) is not optimizer.strategy

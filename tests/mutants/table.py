@@ -52,10 +52,17 @@ MUTANTS = [
         ("nfev + self.popsize > self.max_evals", "nfev > self.max_evals"),
         ("self.best == -math.inf", "False"),
         ("most <= SHRUNK * self.sharpness.widest and self.ftol > 0", "self.ftol > 0"),
-        ("if is_stagnant and repeats and 2 * len(self.era) < generation", "if False"),
+        ("if self.on_plateaus and not self.is_followed and 2 * len(self.era) < generation", "if False"),
         ("least * (middle - self.ftarget)", "0.0"),
         ("RESTARTED if self.sharpness.is_restarted else STALLED", "STALLED"),
         ("self.seconds() >= self.max_seconds", "False"),
+        ("or not most:", ":"),
+    ),
+    *of(
+        "stopping.py",
+        "tests/test_restarts.py",
+        ("if repeats and self.is_followed:", "if False:"),
+        ('"noise", "on_plateaus")', '"noise")'),
     ),
     *of(
         "bounds.py",
@@ -110,6 +117,9 @@ MUTANTS = [
     *of(
         "restarts.py",
         "tests/test_restarts.py",
+        ("if ended.on_plateaus else 0", "if False else 0"),
+        ("max(self.doubled + 1, least) if next_is_large", "self.doubled + 1 if next_is_large"),
+        ("GROWTH ** (doubled - self.doubled) * last_large", "GROWTH * last_large"),
         ('ended.nfev + max(ended.popsize, changes["popsize"]) > budget', "ended.nfev > budget"),
         (
             'max(ended.popsize, changes["popsize"]) > budget',
