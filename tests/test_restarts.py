@@ -286,7 +286,7 @@ def test_many_points_see_beyond_the_steps_of_a_plateau() -> None:
         start = np.random.default_rng(trial).uniform(-4, 4, 20)
         results.append(
             r1nes.minimize(
-                problem("f7", 20, trial).formula, start, sigma0=2.0, ftarget=1e-8, max_evals=100_000,
+                problem("f7", 20, trial).formula, start, sigma0=2.0, ftarget=1e-8, max_evals=60_000,
                 restarts=9, vectorized=True, compiled=False, rng=trial,
             )
         )  # fmt: skip
@@ -306,7 +306,8 @@ def test_a_search_that_stands_on_a_plateau_is_resumed_bit_for_bit() -> None:
         for search in (uninterrupted, resumed):
             X = search.optimizer.ask()
             search.optimizer.tell(X, steps.formula(X))
-        resumed = Search.from_state(resumed.state())
+        if resumed.optimizer.stop() or resumed.optimizer.generation % 50 == 0:
+            resumed = Search.from_state(resumed.state())
     assert not resumed.continues()
     first, second = uninterrupted.result, resumed.result
     assert uninterrupted.optimizer.popsize == 192  # a restart
