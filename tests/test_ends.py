@@ -81,7 +81,7 @@ class TestTheSharpRidge:
             parts.save(tmp_path / "run")
             parts = Optimizer.load(tmp_path / "run")
             assert parts.stop() == whole.stop()
-        assert parts._stopping.sharpness.doubt is not None
+        assert parts.stopping.sharpness.doubt is not None
         assert parts.strategy.mean.tobytes() == whole.strategy.mean.tobytes()
 
 

@@ -112,9 +112,9 @@ def test_slower_rates_survive_a_checkpoint(tmp_path: Any) -> None:
         if whole.generation % 20 == 0:
             parts.save(tmp_path / "run")
             parts = Optimizer.load(tmp_path / "run")
-        if whole._stopping.sharpness.slowings > 0:
+        if whole.stopping.sharpness.slowings > 0:
             end = min(end, whole.generation + 50)
-    assert whole._stopping.sharpness.slowings > 0
-    assert parts._stopping.sharpness == whole._stopping.sharpness
+    assert whole.stopping.sharpness.slowings > 0
+    assert parts.stopping.sharpness == whole.stopping.sharpness
     assert parts.stop() == whole.stop()
     np.testing.assert_array_equal(parts.mean, whole.mean)

@@ -188,7 +188,7 @@ class TestLimitsAreExact:
 def ends(std: float = 1.0, condition: float = 1.0, **options: float) -> dict[str, float]:
     """The reasons that follow from a distribution with one standard deviation and that condition number."""
     optimizer = r1nes.Optimizer(np.ones(3), method="snes", **options)  # type: ignore[arg-type]
-    stopping = optimizer._stopping
+    stopping = optimizer.stopping
     stopping.condition = condition
     round_one = SimpleNamespace(stds=lambda: np.full(3, std))
     return stopping._ends_of_search(round_one, std, std)  # type: ignore[arg-type]
@@ -241,7 +241,7 @@ def test_tell_goes_on_without_error_long_after_a_reason_to_stop(d: int) -> None:
 
 def test_a_distribution_of_width_zero_is_not_widened() -> None:
     optimizer = r1nes.Optimizer(np.ones(3), rng=1)
-    stopping = optimizer._stopping
+    stopping = optimizer.stopping
     stopping.ends, stopping.sharpness.widest = {"xtol": 0.0}, 1.0
     stopping.sharpness.marks = [(10.0**-i, 10.0**-i) for i in range(3)]  # a cone, which is looked at further
     stopping.bests.append(1.0)

@@ -58,7 +58,7 @@ class Optimizer:
     def __init__(self, settings: Settings) -> None:
         """Check every setting and start the method."""
         self.settings, self.seed, self.popsize = settings, settings.seed, settings.size
-        self._stopping = Stopping.from_settings(settings)
+        self.stopping = Stopping.from_settings(settings)
         self.strategy: Strategy = first_distribution(settings)
         self._points = Points(settings, self.strategy.noise_size)
         kind = Asynchronous if settings.asynchronous else Synchronous
@@ -156,20 +156,20 @@ class Optimizer:
             step = learnt(self.strategy, noise, ranked, utilities, self.settings, probing, self._points)
             self.strategy = self.strategy if step is None else step
             is_blank = self.counts.finish_generation(points, told, first, ranked)
-            self._stopping.noise = probing.share if probing.doubt_begins else 0.0
+            self.stopping.noise = probing.share if probing.doubt_begins else 0.0
             observed = ranked, self.counts.generation, self.strategy
-            self.strategy = self._stopping.observe(*observed, overflows=step is None)
+            self.strategy = self.stopping.observe(*observed, overflows=step is None)
         if is_blank:
             raise only_nan(self.popsize, self.strategy.sigma)
 
     def abandon(self, points: Array, values: Array) -> None:
         """Count the ``values`` of some points of the last ask, and make no step: the time is up."""
         self.counts.keep_part(points, values)
-        self._stopping.best = min(self._stopping.best, float(np.fmin.reduce(values, initial=np.inf)))
+        self.stopping.best = min(self.stopping.best, float(np.fmin.reduce(values, initial=np.inf)))
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, as {reason: value}; empty while the run should continue."""
-        return self._stopping.reasons(self.counts.nfev)
+        return self.stopping.reasons(self.counts.nfev)
 
     @property
     def key(self) -> Key:
@@ -225,26 +225,17 @@ class Optimizer:
 
     def outcome(self) -> dict[str, Any]:
         """Return the entries of ``result`` that say whether and why this run ended."""
-        return self._stopping.outcome(self.counts.nfev)
+        return self.stopping.outcome(self.counts.nfev)
 
     @property
     def is_best(self) -> bool:
         """Whether no earlier run of the same search found a lower value."""
-        return self._stopping.best <= self.counts.best
-
-    @property
-    def on_plateaus(self) -> bool:
-        """Whether the search stands still on plateaus, where best values repeat."""
-        return self._stopping.on_plateaus
-
-    def expect_restart(self, *, expected: bool) -> None:
-        """Set whether another run may follow: then a run that stands still on plateaus need not continue."""
-        self._stopping.is_followed = expected
+        return self.stopping.best <= self.counts.best
 
     def inherit(self, ended: Optimizer) -> None:
         """Take over the counts, the best point and the clock of a run that ``ended``."""
         self.counts.continue_from(ended.counts)
-        self._stopping.follow(ended._stopping)
+        self.stopping.follow(ended.stopping)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything the run depends on to one file, atomically."""
@@ -278,7 +269,7 @@ class Optimizer:
         return {
             "settings": self.settings.to_plain(),
             "strategy": hosted(strategy),
-            "stopping": self._stopping.state(),
+            "stopping": self.stopping.state(),
             "asked": self._matching.is_waiting,
             "arrived": hosted(self._matching.state()),
             "counts": hosted(self.counts.state()),
@@ -299,7 +290,7 @@ class Optimizer:
         checkpoint.check_alike(state["strategy"], example["strategy"], "the distribution", shapes=True)
         array_type = self.settings.array_type
         self.strategy = placed(self.strategy, array_type, **state["strategy"])
-        self._stopping.restore(state["stopping"])
+        self.stopping.restore(state["stopping"])
         self.counts = Counts.from_state(state["counts"], array_type)
         if "probing" in state:  # not in the earliest files
             self._probing = Probing.from_state(state["probing"], array_type)

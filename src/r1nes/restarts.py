@@ -95,7 +95,7 @@ class Search:
         ended, settings = self.optimizer, self.settings
         seed = _child(settings.seed, ended.restart + 1)
         budget = settings.max_evals
-        least = round(math.log2(MANY * settings.dim / settings.size)) if ended.on_plateaus else 0
+        least = round(math.log2(MANY * settings.dim / settings.size)) if ended.stopping.on_plateaus else 0
         least = min(least, self.doublings)
         plan = self.plan.after(ended.nfev, budget, alternate=self.kind == "bipop", least=least)
         changes = plan.changes(settings, np.random.default_rng(seed))
@@ -111,7 +111,7 @@ class Search:
 
     def _announce(self) -> None:
         """Tell the current run whether another may follow."""
-        self.optimizer.expect_restart(expected=self.plan.doubled < self.doublings)
+        self.optimizer.stopping.is_followed = self.plan.doubled < self.doublings
 
     def _is_best(self) -> bool:
         return self.best_end is None or self.optimizer.is_best

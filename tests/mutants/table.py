@@ -117,7 +117,7 @@ MUTANTS = [
     *of(
         "restarts.py",
         "tests/test_restarts.py",
-        ("if ended.on_plateaus else 0", "if False else 0"),
+        ("if ended.stopping.on_plateaus else 0", "if False else 0"),
         ("max(self.doubled + 1, least) if next_is_large", "self.doubled + 1 if next_is_large"),
         ("GROWTH ** (doubled - self.doubled) * last_large", "GROWTH * last_large"),
         ('ended.nfev + max(ended.popsize, changes["popsize"]) > budget', "ended.nfev > budget"),

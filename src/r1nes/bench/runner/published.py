@@ -26,7 +26,7 @@ class PublishedOptimizer(Optimizer):
         first, ranked, utilities = ranking(told, self.settings.weights)
         self.strategy = updated(self.strategy, noise, utilities)
         self.counts.finish_generation(points, told, first, ranked)
-        self._stopping.observe(ranked, self.counts.generation, self.strategy)  # it may not change σ
+        self.stopping.observe(ranked, self.counts.generation, self.strategy)  # it may not change σ
 
     def stop(self) -> dict[str, float]:
         """Return the reasons to stop, without stagnation."""
