@@ -28,7 +28,7 @@ from r1nes.strategies.rank_k.strategy import LARGEST_FULL
 QUICK_METHODS = ["r1nes", "snes", "xnes", "rknes"]
 FULL_METHODS = ["r1nes", "r1nes-heuristic", "snes", "xnes", "rknes", "rknes-full", "rknes-10d"]
 XNES_UP_TO = 64  # as in the paper, where larger runs took hours
-FULL_BASE = {"f10", "f13", "f14"}  # what RkNES solves with more variables only over a full base
+FULL_BASE = {"f10", "f13", "f14"}  # what RkNES solves over a full base, its default up to LARGEST_FULL
 
 QUICK_DIMS, QUICK_TRIALS = [2, 4, 8, 16, 32], 3
 FULL_DIMS, FULL_TRIALS = [2**k for k in range(1, 10)], 20
